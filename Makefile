@@ -1,0 +1,48 @@
+# likely: `make run` and `make test` need Python 3.11, pip and make, nothing else.
+
+PYTHON ?= python3
+WORKERS ?= 2
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
+DEV := .venv/.dev
+BENCH := .venv/.bench
+export NO_MKDOCS_2_WARNING := 1
+
+.PHONY: install run test lint bench docs clean
+
+install: $(DEV)
+
+$(DEV): pyproject.toml
+	@echo "installing likely into .venv"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(PIP) -e ".[dev]"
+	@touch $@
+
+$(BENCH): $(DEV)
+	@echo "installing what the benchmarks compare with"
+	@$(PIP) -e ".[bench]"
+	@touch $@
+
+run: install
+	@$(BIN)/likely demo --out runs/demo --force
+
+lint: install
+	@echo "== lint: ruff check" && $(BIN)/ruff check --quiet --output-format concise .
+	@echo "== lint: ruff format" && $(BIN)/ruff format --quiet --diff .
+	@echo "== spelling: codespell" && $(BIN)/codespell src tests docs tools *.md
+	@echo "== imports: lint-imports" && $(BIN)/lint-imports --no-logo --cache-dir .cache/imports
+	@echo "== types: basedpyright" && $(BIN)/basedpyright --pythonpath $(BIN)/python
+
+test: lint
+	@echo "== docs: mkdocs" && $(BIN)/mkdocs build --strict --quiet --site-dir .cache/site
+	@echo "== tests: pytest" && $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+
+bench: $(BENCH)
+	@$(BIN)/python -m benchmarks
+
+docs: install
+	@$(BIN)/mkdocs build --strict --site-dir site
+
+clean:
+	rm -rf .venv .cache .hypothesis site runs dist
+	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

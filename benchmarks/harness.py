@@ -1,0 +1,134 @@
+"""Two processes, ours and the peer's, take turns; the best of several counts.
+
+Timing both in one process misleads: the thread pools of XLA, OpenBLAS and OpenMP spin
+against each other. So each side of a case lives in its own process, a parent lets them
+run in turn, and their answers are compared before a ratio counts.
+"""
+
+import importlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Answer = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One comparison.
+
+    Attributes:
+        setup: makes the data, the same on both sides.
+        ours, peer: do the job and return arrays to compare.
+        verify: None where the answers agree, else the sentence that says how not.
+        at_least: the ratio peer/ours that is asked for.
+        repeats: warm runs of each side.
+    """
+
+    setup: Callable[[], Any]
+    ours: Callable[[Any], Answer]
+    peer: Callable[[Any], Answer]
+    verify: Callable[[Answer, Answer], str | None]
+    at_least: float
+    repeats: int = 5
+
+
+class Side:
+    """A process that runs one side of a case when told to."""
+
+    def __init__(self, module: str, case: str, side: str):
+        command = [sys.executable, "-m", "benchmarks.harness", module, case, side]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._read() == "ready"
+
+    def seconds(self) -> float:
+        """Run once."""
+        return float(self._tell("run"))
+
+    def answer(self, path: Path) -> Answer:
+        """The arrays of the last run, and the end of the process."""
+        self._tell(f"answer {path}")
+        self._tell("end")
+        self.process.wait()
+        with np.load(path) as arrays:
+            return dict(arrays)
+
+    def _tell(self, order: str) -> str:
+        self.process.stdin.write(order + "\n")
+        self.process.stdin.flush()
+        return self._read()
+
+    def _read(self) -> str:
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"a side of the benchmark died: {self.process.args}")
+        return line.strip()
+
+
+def measure(module: str, name: str, case: Case) -> dict:
+    """Alternate the two sides and compare times and answers."""
+    ours, peer = Side(module, name, "ours"), Side(module, name, "peer")
+    cold = ours.seconds(), peer.seconds()
+    turns = [(ours.seconds(), peer.seconds()) for _ in range(case.repeats)]
+    best_ours, best_peer = (min(column) for column in zip(*turns, strict=True))
+    with tempfile.TemporaryDirectory() as folder:
+        answers = [
+            side.answer(Path(folder) / f"{i}.npz")
+            for i, side in enumerate((ours, peer))
+        ]
+    complaint = case.verify(*answers)
+    return {
+        "name": name,
+        "ours_s": best_ours,
+        "peer_s": best_peer,
+        "ratio": best_peer / best_ours,
+        "at_least": case.at_least,
+        "cold_ours_s": cold[0],
+        "cold_peer_s": cold[1],
+        "verified": complaint is None,
+        "complaint": complaint,
+    }
+
+
+def close(name: str, tolerance: float) -> Callable[[Answer, Answer], str | None]:
+    """A verdict: arrays of this name differ nowhere by more than the tolerance."""
+
+    def verdict(ours: Answer, peer: Answer) -> str | None:
+        gap = float(np.abs(ours[name] - peer[name]).max())
+        return None if gap <= tolerance else f"{name} differs by {gap:.2e}"
+
+    return verdict
+
+
+def _serve(module: str, name: str, side: str) -> None:
+    """The loop of a side: run, keep the answer, report the seconds."""
+    case: Case = importlib.import_module(module).CASES[name]
+    data, job = case.setup(), getattr(case, side)
+    answer: Answer = {}
+    print("ready", flush=True)
+    for line in sys.stdin:
+        order, _, rest = line.strip().partition(" ")
+        if order == "run":
+            start = time.perf_counter()
+            answer = job(data)
+            print(json.dumps(time.perf_counter() - start), flush=True)
+        elif order == "answer":
+            np.savez(rest, **answer)
+            print("saved", flush=True)
+        else:
+            print("bye", flush=True)
+            return
+
+
+if __name__ == "__main__":
+    _serve(*sys.argv[1:4])

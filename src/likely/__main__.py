@@ -1,0 +1,5 @@
+"""`python -m likely` is the `likely` command."""
+
+from likely.cli.main import app
+
+app(prog_name="likely")

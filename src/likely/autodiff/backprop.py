@@ -1,0 +1,190 @@
+r"""Backpropagation in the letters of the notes (G10, G11, G12).
+
+For dense layers $z^j = W^j a^{j-1} + b^j$, $a^j = σ_j(z^j)$ and a loss L,
+
+$$δ^j = \frac{\partial L}{\partial z^j}, \qquad
+  δ^j = σ_j'(z^j) \odot (W^{j+1})^\top δ^{j+1}, \qquad
+  \frac{\partial L}{\partial b^j} = δ^j, \qquad
+  \frac{\partial L}{\partial W^j} = δ^j (a^{j-1})^\top .$$
+
+With rows of examples, $Z = A W + 1 b$, the same reads $Δ^j = σ' \odot Δ^{j+1}
+(W^{j+1})^\top$, $\partial L/\partial b = \sum_{rows} Δ$ and $\partial L/\partial W = A^\top Δ$.
+This is the generalised delta rule of 1986; it asks of σ only that it has a derivative.
+Where a layer's output goes through something that is not entry by entry (softmax, batch
+norm), δ is the adjoint through its full Jacobian, as it has to be.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from likely.autodiff import modes
+from likely.autodiff.layers import (
+    FoundLayer,
+    find_layers,
+    path_between,
+    superscript,
+    with_activations,
+)
+from likely.autodiff.program import Step
+from likely.autodiff.text import array, shape, table
+from likely.autodiff.vocabulary import ELEMENTWISE, formula
+from likely.core.checks import InputError
+
+if TYPE_CHECKING:
+    from likely.autodiff.passes import Reverse
+    from likely.autodiff.trace import Trace
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer: what came in, what it made, and what came back.
+
+    All are arrays; `bias` and what belongs to it are None where there is no bias.
+    """
+
+    number: int
+    weight: np.ndarray = field(repr=False)
+    bias: np.ndarray | None = field(repr=False)
+    a_in: np.ndarray = field(repr=False)
+    """a of the layer before; the input x for the first."""
+    z: np.ndarray = field(repr=False)
+    """The pre-activation."""
+    a: np.ndarray = field(repr=False)
+    """The activation: what the next layer sees."""
+    slope: np.ndarray | None = field(repr=False)
+    """σ'(z), where σ acts on each entry alone."""
+    delta: np.ndarray = field(repr=False)
+    """δ = ∂L/∂z."""
+    weight_gradient: np.ndarray = field(repr=False)
+    bias_gradient: np.ndarray | None = field(repr=False)
+    activation: str
+    """The steps from z to a."""
+    formulas: dict[str, str] = field(repr=False)
+    """What each is, in the letters of the notes."""
+
+
+@dataclass(frozen=True)
+class Backprop:
+    """The layers of a network, first to last, and its loss."""
+
+    layers: tuple[Layer, ...]
+    loss: Any
+
+    def __getitem__(self, number: int) -> Layer:
+        """Layer `number`, counted from 1 as in the notes."""
+        return self.layers[number - 1]
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """(quantity, formula, shape, entries): forward, then backward."""
+        forward = [r for layer in self.layers for r in _rows(layer, ("z", "a"))]
+        back = ("delta", "slope", "bias_gradient", "weight_gradient")
+        returned = [r for layer in reversed(self.layers) for r in _rows(layer, back)]
+        return [*forward, ("L", "the loss", "", array(self.loss)), *returned]
+
+    def __str__(self) -> str:
+        return table(("quantity", "formula", "shape", "entries"), self.rows(), width=60)
+
+
+def _rows(layer: Layer, fields: tuple[str, ...]) -> list[tuple[str, str, str, str]]:
+    rows = []
+    for name in fields:
+        value = getattr(layer, name)
+        if value is not None:
+            label = _SYMBOLS[name].format(superscript(layer.number))
+            rows.append((label, layer.formulas[name], shape(value.shape), array(value)))
+    return rows
+
+
+_SYMBOLS = {
+    "z": "z{}",
+    "a": "a{}",
+    "delta": "δ{}",
+    "slope": "σ'(z{})",
+    "bias_gradient": "∂L/∂b{}",
+    "weight_gradient": "∂L/∂W{}",
+}
+
+
+def backprop(trace: "Trace", reverse: "Reverse") -> Backprop:
+    """Find the layers of a network in a trace and name what came back."""
+    found = find_layers(trace.program)
+    if not found:
+        raise InputError(
+            "there is no layer in this trace: no product of an argument (a weight) with "
+            "something else; use reverse() for functions that are not networks."
+        )
+    layers = [
+        _layer(trace, reverse, layer, a, (k + 1, len(found)))
+        for k, (layer, a) in enumerate(with_activations(trace.program, found))
+    ]
+    return Backprop(tuple(layers), trace.output)
+
+
+def _layer(
+    trace: "Trace",
+    reverse: "Reverse",
+    found: FoundLayer,
+    a: int,
+    place: tuple[int, int],
+) -> Layer:
+    """The numbers of one layer; `place` is (its number, how many there are)."""
+    values, adjoints = trace.values, reverse.adjoints
+    path = path_between(trace.program, found.z, a)
+    by_entry = all(step.name in (*ELEMENTWISE, "integer_pow") for step in path)
+    bias, bias_gradient = None, None
+    if found.bias is not None:
+        bias, bias_gradient = values[found.bias], adjoints[found.bias]
+    return Layer(
+        number=place[0],
+        weight=values[found.weight],
+        bias=bias,
+        a_in=values[found.source],
+        z=values[found.z],
+        a=values[a],
+        slope=_slope(trace, path, found.z, a) if by_entry and path else None,
+        delta=adjoints[found.z],
+        weight_gradient=adjoints[found.weight],
+        bias_gradient=bias_gradient,
+        activation=" then ".join(step.name for step in path) or "identity",
+        formulas=_formulas(trace, found, path, *place),
+    )
+
+
+def _slope(trace: "Trace", path: list[Step], z: int, a: int) -> np.ndarray:
+    """σ'(z): the adjoint of z when every entry of a has adjoint 1."""
+
+    def back(program, env):
+        adjoints = {a: np.ones_like(trace.values[a])}
+        for step in reversed(path):
+            modes.pull_step(program, step, env, adjoints)
+        return adjoints[z]
+
+    return trace.run(back, trace.values, by_step=True)
+
+
+def _formulas(
+    trace: "Trace", found: FoundLayer, path: list[Step], number: int, count: int
+) -> dict[str, str]:
+    """Every quantity of a layer in the letters of the notes."""
+    i, j, k = (superscript(n) for n in (number - 1, number, number + 1))
+    before, before_t = (f"a{i}", f"(a{i})ᵀ") if number > 1 else ("x", "xᵀ")
+    names = dict(enumerate(trace.names)) | {found.z: f"z{j}"}
+    activation = f"z{j}"
+    for step in path:
+        names[step.outputs[0]] = activation = formula(trace.program, step, names)
+    if found.weight_first:  # z = W a + b for one example
+        product, back, weight = f"W{j} {before}", f"(W{k})ᵀ δ{k}", f"δ{j} {before_t}"
+    else:  # Z = A W + b for rows of examples
+        product, back, weight = f"{before} W{j}", f"δ{k} (W{k})ᵀ", f"{before_t} δ{j}"
+    rows = not found.weight_first and trace.values[found.source].ndim > 1
+    through = f"σ'(z{j}) ⊙ {back}" if path else back
+    return {
+        "z": f"{product} + b{j}" if found.bias is not None else product,
+        "a": activation,
+        "slope": f"the derivative of a{j} by z{j}",
+        "delta": f"∂L/∂z{j}" if number == count else through,
+        "bias_gradient": f"δ{j}, summed over rows" if rows else f"δ{j}",
+        "weight_gradient": weight,
+    }

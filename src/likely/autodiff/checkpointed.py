@@ -1,0 +1,110 @@
+"""Reverse mode that keeps only checkpoints and computes the rest again (G9, W42)."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from likely.autodiff.modes import Data, pull_step
+from likely.autodiff.schedule import BACKWARD, FORWARD, RECOMPUTE, Schedule
+from likely.autodiff.text import count, table
+
+if TYPE_CHECKING:
+    from likely.autodiff.program import Program
+    from likely.autodiff.trace import Trace
+
+
+@dataclass(frozen=True)
+class Checkpointed:
+    """The gradient, what was kept for it and what was computed again."""
+
+    trace: "Trace" = field(repr=False)
+    schedule: Schedule = field(repr=False)
+    plain: Schedule = field(repr=False)
+    """The schedule of plain reverse mode, for comparison."""
+    adjoints: Data = field(repr=False)
+    measured_peak: int
+    """The most bytes of values and adjoints held at once, counted while it ran."""
+
+    @property
+    def gradient(self) -> Any:
+        """As `Reverse.gradient`."""
+        return self.trace.shaped_like_arguments(self.adjoints)
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """The names of the values that were kept."""
+        return tuple(self.trace.names[i] for i in self.schedule.kept)
+
+    @property
+    def recomputed(self) -> tuple[int, ...]:
+        """The numbers of the steps that ran again."""
+        return tuple(self.schedule.steps(RECOMPUTE))
+
+    @property
+    def forward_work(self) -> float:
+        """Forward steps run, as a multiple of the steps there are."""
+        return 1 + len(self.recomputed) / max(len(self.trace.steps), 1)
+
+    def total_work(self, backward: float = 2.0) -> float:
+        """Forward and backward work over that of plain reverse mode.
+
+        Args:
+            backward: what a step back costs, in steps forward.
+        """
+        return (self.forward_work + backward) / (1 + backward)
+
+    @property
+    def memory(self) -> float:
+        """Peak memory over that of plain reverse mode."""
+        return self.schedule.peak / max(self.plain.peak, 1)
+
+    def __str__(self) -> str:
+        rows = [
+            ("values kept", len(self.plain.kept), len(self.schedule.kept)),
+            ("bytes kept", self._bytes(self.plain), self._bytes(self.schedule)),
+            ("peak bytes", count(self.plain.peak), count(self.schedule.peak)),
+            ("steps forward", *(_forward(s) for s in (self.plain, self.schedule))),
+            (
+                "steps back",
+                *(len(s.steps(BACKWARD)) for s in (self.plain, self.schedule)),
+            ),
+        ]
+        sentence = (
+            f"forward work {self.forward_work:.2f} times, "
+            f"peak memory {self.memory:.2f} times that of plain reverse mode"
+        )
+        return table(("", "reverse", "checkpointed"), rows) + f"\n{sentence}"
+
+    def _bytes(self, schedule: Schedule) -> str:
+        values = self.trace.program.values
+        return count(sum(values[i].nbytes for i in schedule.kept))
+
+
+def _forward(schedule: Schedule) -> int:
+    return len(schedule.steps(FORWARD)) + len(schedule.steps(RECOMPUTE))
+
+
+def follow(
+    schedule: Schedule, program: "Program", inputs: tuple[Any, ...], cotangents: Data
+) -> tuple[Data, int]:
+    """Run a schedule, holding no more than it says; the adjoints and the peak bytes."""
+    base = dict(zip(program.inputs, inputs, strict=True)) | program.constants
+    made: Data = {}
+    adjoints: Data = {}
+    peak, turn = 0, len(schedule.steps(FORWARD))
+    for k, event in enumerate(schedule.events):
+        step = program.steps[event.step - 1]
+        if k == turn:
+            adjoints |= cotangents
+        if event.kind == BACKWARD:
+            pull_step(program, step, base | made, adjoints)
+        else:
+            env = [made.get(i, base.get(i)) for i in step.inputs]
+            made |= zip(step.outputs, step.rule.evaluate(env), strict=True)
+        inner = [a for i, a in adjoints.items() if i not in base]
+        peak = max(peak, sum(a.nbytes for a in [*made.values(), *inner]))
+        for i in event.forget:
+            made.pop(i, None)
+        if event.kind == BACKWARD:
+            for i in step.outputs:
+                adjoints.pop(i, None)
+    return {i: a for i, a in adjoints.items() if i in program.variables}, peak

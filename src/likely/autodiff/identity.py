@@ -1,0 +1,78 @@
+"""One rule of matrix calculus, and how it is checked against autodiff."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from likely.core.precision import float64
+from likely.typing import Key
+
+N, M = 4, 3
+"""Sizes of the random vectors and matrices."""
+
+
+class Numbers(NamedTuple):
+    """Random constants for a check."""
+
+    a: jax.Array
+    b: jax.Array
+    c: jax.Array
+    d: jax.Array
+    A: jax.Array
+    B: jax.Array
+    S: jax.Array
+
+    @classmethod
+    def draw(cls, key: Key) -> "Numbers":
+        """a, b ~ (n,); c, d ~ (m,); A ~ (n, n) invertible; B ~ (m, n); S symmetric."""
+        keys = jax.random.split(key, 7)
+        shapes = ((N,), (N,), (M,), (M,), (N, N), (M, N), (N, N))
+        a, b, c, d, A, B, S = map(jax.random.normal, keys, shapes)
+        return cls(a, b, c, d, A + 3 * jnp.eye(N), B, S + S.T)
+
+    def u(self, x: jax.Array) -> jax.Array:
+        """A scalar function of a vector."""
+        return jnp.sin(self.a @ x)
+
+    def f(self, x: jax.Array) -> jax.Array:
+        """A vector function of a vector."""
+        return jnp.tanh(self.B @ x)
+
+    def g(self, x: jax.Array) -> jax.Array:
+        """Another one, of the same length."""
+        return jnp.exp(0.3 * jnp.cos(self.B @ x + self.c))
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A rule: what is differentiated, by what, and what it gives."""
+
+    row: str
+    """Of the coverage ledger."""
+    statement: str
+    function: Callable[[Numbers, jax.Array], jax.Array] = field(repr=False)
+    derivative: Callable[[Numbers, jax.Array], jax.Array] = field(repr=False)
+    shape: tuple[int, ...]
+    """Of the variable."""
+    misprint: str = ""
+    """What notes print instead."""
+    printed: Callable[[Numbers, jax.Array], jax.Array] | None = field(
+        default=None, repr=False
+    )
+
+    def error(self, key: Key, *, printed: bool = False) -> float:
+        """The largest difference to autodiff, at random numbers."""
+        rule = self.printed if printed and self.printed else self.derivative
+        with float64():
+            first, second = jax.random.split(key)
+            numbers = Numbers.draw(first)
+            x = jax.random.normal(second, self.shape)
+            x = x + 3 * jnp.eye(N) if self.shape == (N, N) else x
+            exact = jax.jacobian(lambda x: self.function(numbers, x))(x)
+            found = rule(numbers, x)
+            if found.shape != exact.shape:
+                return float("inf")
+            return float(jnp.abs(exact - found).max())

@@ -1,0 +1,209 @@
+r"""The Jacobians of the steps, and the two ways to multiply them (G3, G5, G7, G8).
+
+A step $y = f(x, w)$ has an input Jacobian $\partial_x f \sim (c', c)$ and a weight Jacobian
+$\partial_w f \sim (c', p)$; for tensors the axes of y come first, those of x or w after
+(numerator layout). Forward mode as the notes write it multiplies them from the input
+on, matrix by matrix: $\hat W_j \leftarrow [\partial h_i / \partial h_{i-1}]\, \hat W_j$ for
+$j < i$ and $\hat W_i = \partial h_i / \partial w_i$. Reverse mode multiplies from the
+output back, vector by matrix.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from likely.autodiff.program import INPUT, Program, Step
+from likely.autodiff.text import array, count, shape, table
+from likely.core.checks import InputError
+from likely.core.tensors import contract
+
+if TYPE_CHECKING:
+    from likely.autodiff.trace import Trace
+
+
+@dataclass(frozen=True)
+class Jacobian:
+    """∂(one output of a step) / ∂(one of its inputs)."""
+
+    step: Step
+    output: int
+    input: int
+    kind: str
+    """`weight` where the input is an argument other than x, else `input`."""
+    shape: tuple[int, ...]
+    """Axes of the output, then axes of the input."""
+    value: np.ndarray | None = field(repr=False)
+    """None where it would be too large."""
+
+
+@dataclass(frozen=True)
+class Jacobians:
+    """Every step's Jacobians, and what forward mode makes of them."""
+
+    trace: "Trace" = field(repr=False)
+    local: tuple[Jacobian, ...]
+
+    def of(self, output: str, by: str) -> np.ndarray | None:
+        """The local Jacobian of one named value by another."""
+        i, j = (self.trace.named(name).index for name in (output, by))
+        for jacobian in self.local:
+            if (jacobian.output, jacobian.input) == (i, j):
+                return jacobian.value
+        raise InputError(f"no step makes {output} directly from {by}.")
+
+    def accumulate(self) -> "Accumulated":
+        """Forward mode with whole Jacobians: ∂hᵢ/∂wⱼ after every step i."""
+        return accumulate(self.trace, self.local)
+
+    def __str__(self) -> str:
+        names = self.trace.names
+        return table(
+            ("step", "computed as", "Jacobian", "kind", "shape", "entries"),
+            (
+                (
+                    j.step.number,
+                    self.trace.formula(j.step),
+                    f"∂{names[j.output]}/∂{names[j.input]}",
+                    j.kind,
+                    shape(j.shape),
+                    "too large" if j.value is None else array(j.value),
+                )
+                for j in self.local
+            ),
+        )
+
+
+def local_jacobians(trace: "Trace", largest: int) -> Jacobians:
+    """The Jacobian of each step by each moving input, where it has few entries."""
+    program, found = trace.program, []
+    for step in trace.steps:
+        for position in program.moving(step):
+            for k, output in enumerate(program.inexact_outputs(step)):
+                i = step.inputs[position]
+                axes = program.values[output].shape + program.values[i].shape
+                small = np.prod(axes) <= largest
+                value = _jacobian(trace, step, position, k) if small else None
+                found.append(Jacobian(step, output, i, _kind(program, i), axes, value))
+    return Jacobians(trace, _merged(found))
+
+
+def _kind(program: Program, i: int) -> str:
+    value = program.values[i]
+    last = value.name.replace("]", "").replace("[", ".").split(".")[-1]
+    return "weight" if value.kind == INPUT and last.lower() != "x" else "input"
+
+
+def _merged(found: list[Jacobian]) -> tuple[Jacobian, ...]:
+    """One Jacobian for an input that a step takes twice: the sum (x · x gives 2x)."""
+    merged: dict[tuple[int, int, int], Jacobian] = {}
+    for j in found:
+        key = (j.step.number, j.output, j.input)
+        if key in merged and j.value is not None:
+            value = merged[key].value + j.value  # type: ignore[operator]
+            j = Jacobian(j.step, j.output, j.input, j.kind, j.shape, value)
+        merged[key] = j
+    return tuple(merged.values())
+
+
+def _jacobian(trace: "Trace", step: Step, position: int, k: int) -> np.ndarray:
+    """∂(output k)/∂(input at position): a column for each entry of the input."""
+    program = trace.program
+    value = program.values[step.inputs[position]]
+    basis = np.eye(value.size, dtype=value.dtype).reshape(value.size, *value.shape)
+    inputs = [trace.values[i] for i in step.inputs]
+
+    def columns(_, directions):
+        push = jax.vmap(
+            lambda t: step.rule.push((position,), inputs, [t])[k], out_axes=-1
+        )
+        return push(directions)
+
+    output = program.values[program.inexact_outputs(step)[k]]
+    return trace.run(columns, basis).reshape(output.shape + value.shape)
+
+
+@dataclass(frozen=True)
+class Accumulated:
+    """∂hᵢ/∂wⱼ for every value and variable, and the multiplications it took."""
+
+    trace: "Trace" = field(repr=False)
+    totals: dict[tuple[int, int], np.ndarray] = field(repr=False)
+    """By (value, variable)."""
+    multiply_adds: int
+    """Of these matrix-matrix products."""
+    reverse_multiply_adds: int
+    """Of the vector-matrix products that give the same gradient."""
+
+    def of(self, value: str, by: str) -> np.ndarray:
+        """∂value/∂by."""
+        return self.totals[self.trace.named(value).index, self.trace.named(by).index]
+
+    def __str__(self) -> str:
+        names = self.trace.names
+        makers = self.trace.program.makers()
+        rows = [
+            (
+                makers[i].number,
+                f"∂{names[i]}/∂{names[w]}",
+                shape(total.shape),
+                array(total),
+            )
+            for (i, w), total in self.totals.items()
+            if i in makers
+        ]
+        cost = (
+            f"{count(self.multiply_adds)} multiply-adds forward, "
+            f"{count(self.reverse_multiply_adds)} in reverse"
+        )
+        return table(("step", "tangent", "shape", "entries"), rows) + f"\n{cost}"
+
+
+def accumulate(trace: "Trace", local: tuple[Jacobian, ...]) -> Accumulated:
+    """Multiply the local Jacobians from the inputs on."""
+    if any(j.value is None for j in local):
+        raise InputError(
+            "some Jacobians are too large to multiply; trace a smaller example, or "
+            "raise largest."
+        )
+    values, outputs = trace.program.values, set(trace.program.outputs)
+    totals: dict[tuple[int, int], Any] = {}
+    for w in sorted(trace.program.variables):
+        totals[w, w] = np.eye(values[w].size).reshape(values[w].shape * 2)
+    forward = backward = 0
+    with jax.enable_x64(trace.arguments.double):
+        for j in local:
+            for w in sorted(trace.program.variables):
+                if j.value is not None and (j.input, w) in totals:
+                    part = contract(
+                        j.value, totals[j.input, w], len(values[j.input].shape)
+                    )
+                    earlier = totals.get((j.output, w), 0.0)
+                    totals[j.output, w] = np.asarray(earlier + part)
+                    known = j.input == w  # times the identity: nothing to multiply
+                    forward += 0 if known else int(np.prod(j.shape)) * values[w].size
+            backward += int(np.prod(j.shape)) * sum(values[i].size for i in outputs)
+    return Accumulated(trace, totals, forward, backward)
+
+
+def chain_product(
+    jacobians: list[Any], order: str = "reverse"
+) -> tuple[np.ndarray, int]:
+    r"""$J_l \cdots J_1$ from one end or the other, and the multiply-adds it took (G7).
+
+    Args:
+        jacobians: $J_l, \dots, J_1$ as they stand in the product, the last step first.
+        order: `reverse` starts at the left, so one row stays one row; `forward` starts
+            at the right, so one column stays one column.
+    """
+    matrices = [np.atleast_2d(np.asarray(j)) for j in jacobians]
+    if order not in ("forward", "reverse"):
+        raise InputError(f"order={order!r} is unknown; give 'forward' or 'reverse'.")
+    work, product = 0, matrices[0] if order == "reverse" else matrices[-1]
+    rest = matrices[1:] if order == "reverse" else matrices[-2::-1]
+    for matrix in rest:
+        left, right = (product, matrix) if order == "reverse" else (matrix, product)
+        work += left.shape[0] * left.shape[1] * right.shape[1]
+        product = left @ right
+    return product, work

@@ -1,0 +1,166 @@
+"""Where to draw the values of a trace: in layers, each below what it is made from."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from likely.autodiff.program import CONSTANT, INPUT, STEP, Program
+from likely.autodiff.text import array, shape
+
+if TYPE_CHECKING:
+    from likely.autodiff.passes import Forward, Reverse
+    from likely.autodiff.trace import Trace
+
+LETTER, LINE, GAP, ROW = 7.2, 17.0, 26.0, 46.0
+
+
+@dataclass
+class Node:
+    """A value, as a box."""
+
+    value: int
+    name: str
+    label: str
+    """The name, and how it was computed."""
+    result: str
+    adjoint: str
+    tangent: str
+    kind: str
+    """`input`, `constant`, `step` or `output`."""
+    active: bool
+    """Whether it lies between a variable and the result."""
+    layer: int
+    width: float
+    height: float
+    x: float = 0.0
+    """The middle."""
+    y: float = 0.0
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Boxes and the pairs of values (from, to) that edges join."""
+
+    nodes: dict[int, Node]
+    edges: tuple[tuple[int, int], ...]
+    width: float
+    height: float
+
+
+def graph(
+    trace: "Trace",
+    reverse: "Reverse | None" = None,
+    forward: "Forward | None" = None,
+) -> Graph:
+    """The values as boxes with their places, and who is made from whom."""
+    program, names = trace.program, trace.names
+    used = {i for step in program.steps for i in step.inputs} | set(program.outputs)
+    drawn = [
+        v.index for v in program.values if v.index in used and _is_drawn(program, v)
+    ]
+    layers = _layers(program, set(drawn))
+    makers = program.makers()
+    nodes = {}
+    for i in drawn:
+        label = names[i]
+        if i in makers:
+            label = f"{names[i]} = {trace.formula(makers[i])}"
+        elif program.values[i].shape:
+            label = f"{names[i]}  ({shape(program.values[i].shape)})"
+        texts = [
+            _cut(label),
+            _cut(array(trace.values[i], 6)),
+            _cut(array(reverse.adjoints[i], 6))
+            if reverse and i in reverse.adjoints
+            else "",
+            _cut(array(forward.tangents[i], 6))
+            if forward and i in forward.tangents
+            else "",
+        ]
+        longest = max(
+            len(texts[0]), len(texts[1]), len(texts[2]) + 4, len(texts[3]) + 4, 8
+        )
+        lines = 2 + (reverse is not None) + (forward is not None)
+        nodes[i] = Node(
+            i,
+            names[i],
+            *texts,
+            kind="output" if i in program.outputs else program.values[i].kind,
+            active=i in program.active,
+            layer=layers[i],
+            width=longest * LETTER + 18,
+            height=lines * LINE + 10,
+        )
+    edges = tuple(
+        dict.fromkeys(
+            (i, o)
+            for step in program.steps
+            for o in step.outputs
+            for i in step.inputs
+            if i in nodes and o in nodes
+        )
+    )
+    return _placed(nodes, edges)
+
+
+def _is_drawn(program: Program, value) -> bool:
+    return value.kind in (INPUT, STEP, CONSTANT)
+
+
+def _cut(text: str, width: int = 40) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _layers(program: Program, drawn: set[int]) -> dict[int, int]:
+    """A layer for each value: a step below its inputs, an argument above its use."""
+    layers: dict[int, int] = {}
+    for step in program.steps:
+        depth = 1 + max((layers.get(i, 0) for i in step.inputs), default=0)
+        layers |= dict.fromkeys(step.outputs, depth)
+    for step in reversed(program.steps):
+        above = min(layers[o] for o in step.outputs) - 1
+        for i in step.inputs:
+            if i in drawn and program.values[i].kind != STEP:
+                layers[i] = min(layers.get(i, above), above)
+    return {i: layers.get(i, 0) for i in drawn}
+
+
+def _placed(nodes: dict[int, Node], edges: tuple[tuple[int, int], ...]) -> Graph:
+    """Boxes pulled towards their neighbours, without overlap."""
+    near: dict[int, list[int]] = {i: [] for i in nodes}
+    for i, o in edges:
+        near[i].append(o)
+        near[o].append(i)
+    rows: dict[int, list[Node]] = {}
+    for node in nodes.values():
+        rows.setdefault(node.layer, []).append(node)
+    for _ in range(8):
+        for depth in sorted(rows):
+            _spread(rows[depth], nodes, near)
+    left = min((n.x - n.width / 2 for n in nodes.values()), default=0)
+    y = 0.0
+    for depth in sorted(rows):
+        height = max(node.height for node in rows[depth])
+        for node in rows[depth]:
+            node.x += 12 - left
+            node.y = y + height / 2 + 12
+        y += height + ROW
+    width = max((n.x + n.width / 2 for n in nodes.values()), default=0) + 12
+    return Graph(nodes, edges, width, y - ROW + 24)
+
+
+def _spread(
+    row: list[Node], nodes: dict[int, Node], near: dict[int, list[int]]
+) -> None:
+    """Order a row by where its neighbours are and push overlapping boxes apart."""
+    wish = {}
+    for node in row:
+        others = [nodes[k].x for k in near[node.value]]
+        wish[node.value] = sum(others) / len(others) if others else node.x
+    row.sort(key=lambda node: (wish[node.value], node.value))
+    edge = -float("inf")
+    for node in row:
+        node.x = max(wish[node.value], edge + node.width / 2)
+        edge = node.x + node.width / 2 + GAP
+    middle = sum(node.x - wish[node.value] for node in row) / len(row)
+    for node in row:
+        node.x -= middle

@@ -1,0 +1,109 @@
+"""What a run of forward or reverse mode leaves behind, step by step."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from likely.autodiff.modes import Data
+from likely.autodiff.program import Step
+from likely.autodiff.text import array, table
+
+if TYPE_CHECKING:
+    from likely.autodiff.trace import Trace
+
+
+@dataclass(frozen=True)
+class Forward:
+    """Tangents: how fast each value moves when the inputs move along a direction."""
+
+    trace: "Trace" = field(repr=False)
+    tangents: Data = field(repr=False)
+    """By number of the value."""
+
+    @property
+    def output(self) -> Any:
+        """The tangent of the result, shaped like the result: the directional derivative."""
+        program = self.trace.program
+        found = [self.tangents.get(i) for i in program.outputs]
+        zeros = [np.zeros_like(self.trace.values[i]) for i in program.outputs]
+        return self.trace.shaped_like_output(
+            [z if t is None else t for t, z in zip(found, zeros, strict=True)]
+        )
+
+    def tangent(self, name: str) -> Any:
+        """The tangent of the value with this name."""
+        return self.tangents[self.trace.named(name).index]
+
+    def __str__(self) -> str:
+        return table(
+            ("step", "value", "computed as", "result", "tangent"),
+            (
+                (
+                    step.number,
+                    self.trace.names[i],
+                    self.trace.formula(step),
+                    array(self.trace.values[i]),
+                    array(self.tangents[i]) if i in self.tangents else "",
+                )
+                for step in self.trace.steps
+                for i in step.outputs
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class Reverse:
+    """Adjoints: how much the result changes for a change of each value."""
+
+    trace: "Trace" = field(repr=False)
+    adjoints: Data = field(repr=False)
+    """By number of the value."""
+    sent: dict[int, Data] = field(repr=False)
+    """What each step added to the adjoint of its inputs: by step number and position."""
+
+    @property
+    def gradient(self) -> Any:
+        """The adjoints of the arguments, shaped like them (as `jax.grad` gives them)."""
+        values = self.trace.values
+        return self.trace.shaped_like_arguments(
+            {
+                i: self.adjoints.get(i, np.zeros_like(values[i]))
+                for i in self.trace.program.variables
+            }
+        )
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps an adjoint came through, last first."""
+        return [s for s in reversed(self.trace.steps) if s.number in self.sent]
+
+    def adjoint(self, name: str) -> Any:
+        """The adjoint of the value with this name."""
+        return self.adjoints[self.trace.named(name).index]
+
+    def __str__(self) -> str:
+        names = self.trace.names
+        return table(
+            ("step", "value", "its adjoint", "sends", "to"),
+            (
+                (
+                    step.number if first else "",
+                    names[step.outputs[0]] if first else "",
+                    array(self.adjoints.get(step.outputs[0])) if first else "",
+                    array(part),
+                    names[step.inputs[position]],
+                )
+                for step in self.steps
+                for first, (position, part) in _marked(self.sent[step.number])
+            ),
+        )
+
+    def _repr_html_(self) -> str:
+        from likely.autodiff.page import embedded
+
+        return embedded(self.trace, self)
+
+
+def _marked(parts: Data) -> list[tuple[bool, tuple[int, Any]]]:
+    return [(k == 0, part) for k, part in enumerate(parts.items())]

@@ -1,0 +1,113 @@
+"""One step's three functions: its value, its tangent, its adjoints.
+
+    evaluate(inputs)                     y = f(x)
+    push(inputs, tangents)               ẏ = Σⱼ ∂f/∂xⱼ ẋⱼ            forward mode
+    pull(inputs, cotangents)             x̄ⱼ = ȳ ∂f/∂xⱼ                reverse mode
+
+Each is compiled once for a primitive with its parameters and shapes, and kept, so the
+second trace of anything similar is quick. The local derivatives are JAX's own, also for
+functions with a derivative of their own (`custom_jvp`, `custom_vjp`) and for loops.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from likely.core.checks import InputError, concrete
+
+
+def is_inexact(dtype: Any) -> bool:
+    """Whether numbers of this type can move a little: float or complex."""
+    return jnp.issubdtype(dtype, np.inexact)
+
+
+class Rule:
+    """A primitive with its parameters, as functions of one step."""
+
+    def __init__(self, primitive: Any, params: dict[str, Any]):
+        self.primitive, self.params = primitive, params
+        self._compiled = (self.plain, self._push, self._pull)
+        # JAX makes the parameters of a custom derivative anew in each trace, so what
+        # is compiled for them would not be met again.
+        if not primitive.name.startswith("custom"):
+            self._compiled = (
+                jax.jit(self.plain),
+                jax.jit(self._push, static_argnums=0),
+                jax.jit(self._pull, static_argnums=0),
+            )
+
+    def evaluate(self, inputs: Sequence[Any]) -> list[Any]:
+        """The outputs."""
+        return (self._compiled[0] if concrete(inputs) else self.plain)(inputs)
+
+    def push(self, positions: tuple[int, ...], inputs, tangents) -> list[Any]:
+        """How the inexact outputs move when the inputs at `positions` do."""
+        inside = not concrete((inputs, tangents))  # of another compiled function
+        run = self._push if inside else self._compiled[1]
+        try:
+            return run(positions, inputs, tangents)
+        except TypeError as error:
+            if "custom_vjp" not in str(error):
+                raise
+            raise InputError(
+                "a function with a custom_vjp has no forward mode as one step, since "
+                "its own rule goes backwards; trace with step_into='custom' to see and "
+                "differentiate its steps, or use reverse mode."
+            ) from error
+
+    def pull(self, positions: tuple[int, ...], inputs, cotangents) -> list[Any]:
+        """What each input at `positions` receives from the outputs' cotangents."""
+        inside = not concrete((inputs, cotangents))
+        run = self._pull if inside else self._compiled[2]
+        try:
+            return run(positions, inputs, cotangents)
+        except ValueError as error:
+            if "while_loop" not in str(error):
+                raise
+            raise InputError(
+                "a while loop has no reverse mode as one step, since the number of its "
+                "turns is not known beforehand; trace with step_into='while' to "
+                "unroll the turns it takes here, or use forward mode."
+            ) from error
+
+    def plain(self, inputs: Sequence[Any]) -> list[Any]:
+        """`evaluate`, not compiled."""
+        bound = self.primitive.get_bind_params(self.params)
+        outputs = self.primitive.bind(*inputs, **bound)
+        return list(outputs) if self.primitive.multiple_results else [outputs]
+
+    def moving(self, positions: tuple[int, ...], inputs: Sequence[Any]):
+        """The inexact outputs as a function of the inputs at these positions."""
+
+        def moved(*values):
+            changed = dict(zip(positions, values, strict=True))
+            outputs = self.plain([changed.get(i, x) for i, x in enumerate(inputs)])
+            return [y for y in outputs if is_inexact(y.dtype)]
+
+        return moved, [inputs[i] for i in positions]
+
+    def _push(self, positions: tuple[int, ...], inputs, tangents) -> list[Any]:
+        moved, values = self.moving(positions, inputs)
+        return jax.jvp(moved, values, list(tangents))[1]
+
+    def _pull(self, positions: tuple[int, ...], inputs, cotangents) -> list[Any]:
+        moved, values = self.moving(positions, inputs)
+        return list(jax.vjp(moved, *values)[1](list(cotangents)))
+
+
+def rule_of(equation: Any) -> Rule:
+    """The rule of an equation; equal primitives and parameters share one."""
+    items = tuple(sorted(equation.params.items()))
+    try:
+        return _rule(equation.primitive, items)
+    except TypeError:  # a parameter that cannot be hashed
+        return Rule(equation.primitive, dict(items))
+
+
+@functools.lru_cache(maxsize=2048)
+def _rule(primitive: Any, items: tuple[tuple[str, Any], ...]) -> Rule:
+    return Rule(primitive, dict(items))

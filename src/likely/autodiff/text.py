@@ -1,0 +1,78 @@
+"""Numbers, arrays and tables as plain text."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+SHOWN = 8
+"""Arrays of at most this many entries are written out."""
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """A scalar, short."""
+    value = np.asarray(value)[()]
+    if isinstance(value, np.bool_ | np.integer):
+        return str(value)
+    if isinstance(value, np.complexfloating):
+        return f"{value:.{digits}g}"
+    value = float(value)
+    return f"{value:.{digits}g}" if value else "0"
+
+
+def array(value: Any, shown: int = SHOWN, digits: int = 4) -> str:
+    """An array: all its entries where they are few, else their range and mean."""
+    if not hasattr(value, "dtype") or not np.issubdtype(_dtype(value), np.generic):
+        return (
+            "a random key" if "key" in str(getattr(value, "dtype", "")) else str(value)
+        )
+    value = np.asarray(value)
+    if value.size <= shown:
+        return _nested(value, digits)
+    if not np.issubdtype(value.dtype, np.floating) and value.dtype.kind != "V":
+        return f"{_nested(value.ravel()[:3], digits)[:-1]} …]"
+    value = value.astype(np.float64)
+    if value.min() == value.max():
+        return f"all {number(value.min(), digits)}"
+    low, high, mean = (number(v, 3) for v in (value.min(), value.max(), value.mean()))
+    return f"{low} … {high}, mean {mean}"
+
+
+def _dtype(value: Any) -> Any:
+    return value.dtype if isinstance(value.dtype, np.dtype) else object
+
+
+def _nested(value: np.ndarray, digits: int) -> str:
+    if value.ndim == 0:
+        return number(value, digits)
+    return f"[{', '.join(_nested(row, digits) for row in value)}]"
+
+
+def shape(dims: Sequence[int]) -> str:
+    """(2, 3) as 2×3; a scalar as nothing."""
+    return "×".join(map(str, dims))
+
+
+def count(value: int | float) -> str:
+    """A large count, short: 1,234 and 12.3k and 4.56M."""
+    for limit, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= limit:
+            return f"{value / (limit if limit > 1e4 else 1e3):.3g}{unit}"
+    return f"{value:,.0f}"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]], width: int = 44) -> str:
+    """Columns under a head, two spaces apart; long cells are cut."""
+    cells = [[_cut(str(cell), width) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+    used = [i for i in range(len(head)) if not cells or any(row[i] for row in cells)]
+
+    def line(row: Sequence[str]) -> str:
+        return "  ".join(row[i].ljust(widths[i]) for i in used).rstrip()
+
+    rule = "  ".join("─" * widths[i] for i in used)
+    return "\n".join([line(head), rule, *map(line, cells)])
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,0 +1,245 @@
+"""A function run once, with every step, value, tangent and adjoint there to be read."""
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from likely.autodiff import modes
+from likely.autodiff.arguments import Arguments, to_host
+from likely.autodiff.backprop import Backprop, backprop
+from likely.autodiff.builder import replaying
+from likely.autodiff.checkpointed import Checkpointed, follow
+from likely.autodiff.cost import Cost, cost
+from likely.autodiff.jacobians import Jacobians, local_jacobians
+from likely.autodiff.layers import layer_names
+from likely.autodiff.layout import Graph, graph
+from likely.autodiff.page import embedded, page
+from likely.autodiff.passes import Forward, Reverse
+from likely.autodiff.program import Program, Step, Value
+from likely.autodiff.schedule import even_cuts, schedule
+from likely.autodiff.text import array, shape, table
+from likely.autodiff.vocabulary import formula
+from likely.core.checks import InputError
+
+LARGE = 100_000
+"""Programs with more numbers than this are compiled as a whole, smaller ones by step."""
+
+
+def trace(
+    f: Callable,
+    *args: Any,
+    argnums: int | Sequence[int] | None = None,
+    has_aux: bool = False,
+    step_into: str | Iterable[str] = ("jit",),
+    limit: int = 64,
+    **kwargs: Any,
+) -> "Trace":
+    """Turn a call `f(*args, **kwargs)` into a `Trace`.
+
+    Args:
+        f: any function that JAX can trace; a model, an objective, a lambda.
+        *args: its arguments: arrays, numbers, pytrees, modules.
+        argnums: the arguments that derivatives are taken with respect to; all of
+            them by default.
+        has_aux: whether `f` returns (result, something else), as objectives do; the
+            rest is left out.
+        step_into: what is shown as its steps and not as one step: any of "jit",
+            "library", "custom", "scan", "while", "cond", or "all".
+        limit: the most turns of a loop that are unrolled.
+        **kwargs: further arguments, held constant.
+
+    Example:
+        >>> trace(lambda x: jnp.sin(x) * x, 2.0).reverse().gradient
+    """
+    arguments = Arguments(f, args, kwargs, argnums=argnums, has_aux=has_aux)
+    return Trace(arguments, arguments.program(step_into, limit))
+
+
+class Trace:
+    """The steps of a call: read them, push tangents through, pull adjoints back."""
+
+    def __init__(self, arguments: Arguments, program: Program):
+        self.arguments, self.program = arguments, program
+        self.names = [value.name for value in program.values]
+        for i, name in layer_names(program).items():
+            self.names[i] = name
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The primitives, in the order they ran."""
+        return self.program.steps
+
+    @functools.cached_property
+    def values(self) -> dict[int, Any]:
+        """Every value, by its number, as NumPy arrays."""
+        leaves = self.arguments.leaves
+        if len(self.program.known) == sum(len(s.outputs) for s in self.steps):
+            given = dict(zip(self.program.inputs, leaves, strict=True))
+            return to_host(given | self.program.constants | self.program.known)
+        return self.run(modes.evaluate, leaves)
+
+    @property
+    def output(self) -> Any:
+        """What the function returned."""
+        return self.shaped_like_output([self.values[i] for i in self.program.outputs])
+
+    def named(self, name: str) -> Value:
+        """The value with this name."""
+        values = self.program.values
+        found = [v for v in values if name in (self.names[v.index], v.name)]
+        if not found:
+            raise InputError(
+                f"there is no value {name!r} in this trace; print the trace to see "
+                "the names it has."
+            )
+        return found[-1]
+
+    def value(self, name: str) -> Any:
+        """The data of the value with this name."""
+        return self.values[self.named(name).index]
+
+    def formula(self, step: Step) -> str:
+        """What a step computes, as text."""
+        return formula(self.program, step, self.names)
+
+    def forward(self, *tangents: Any) -> Forward:
+        """Forward mode: how every value moves along a direction.
+
+        Args:
+            *tangents: the direction, one for each argument and shaped like it; None
+                for an argument that stays. Without any: ones.
+        """
+        given = self.arguments.tangents(self.program, tangents)
+        return Forward(self, self.run(modes.forward, self.values, given))
+
+    def reverse(self, cotangent: Any = 1.0) -> Reverse:
+        """Reverse mode: what every value is worth to the result.
+
+        Args:
+            cotangent: the adjoint of the result, shaped like it; one number stands for
+                an array full of it.
+        """
+        given = self.arguments.cotangents(self.program, cotangent)
+        adjoints, sent = self.run(modes.reverse, self.values, given)
+        return Reverse(self, adjoints, sent)
+
+    def jacobians(self, largest: int = 10_000) -> Jacobians:
+        """The input and weight Jacobians of every step.
+
+        Args:
+            largest: Jacobians with more entries than this are named and not computed.
+        """
+        return local_jacobians(self, largest)
+
+    def backprop(self, cotangent: Any = 1.0) -> Backprop:
+        """Backpropagation through a network: z, a, δ and the gradients of each layer."""
+        return backprop(self, self.reverse(cotangent))
+
+    def checkpointed(
+        self,
+        segments: int | None = None,
+        *,
+        at: Sequence[int] | None = None,
+        cotangent: Any = 1.0,
+    ) -> Checkpointed:
+        """Reverse mode that keeps only checkpoints.
+
+        Args:
+            segments: of equal length; the root of the number of steps by default.
+            at: instead, the steps whose results are kept.
+            cotangent: the adjoint of the result.
+        """
+        n = len(self.steps)
+        if segments is not None and not 1 <= segments <= n:
+            raise InputError(f"segments={segments}, but there are {n} steps to divide.")
+        cuts = even_cuts(n, segments or max(1, round(n**0.5))) if at is None else at
+        plan = schedule(self.program, cuts)
+        given = self.arguments.cotangents(self.program, cotangent)
+        job = functools.partial(follow, plan)
+        found, peak = self.run(job, self.arguments.leaves, given, by_step=True)
+        plain = schedule(self.program, range(1, n + 1))
+        return Checkpointed(self, plan, plain, found, int(peak))
+
+    def cost(self, segments: int | None = None, *, xla: bool = True) -> Cost:
+        """Operations, bytes, stored values and peak memory of each mode.
+
+        Args:
+            segments: of the checkpointed mode.
+            xla: whether to ask XLA for its own count as well.
+        """
+        with jax.enable_x64(self.arguments.double), replaying():
+            return cost(self, segments, xla=xla)
+
+    def shaped_like_output(self, leaves: Sequence[Any]) -> Any:
+        """Numbers for the results, put back into the shape the function returned."""
+        return jax.tree.unflatten(self.arguments.out_tree, leaves)
+
+    def shaped_like_arguments(self, leaves: dict[int, Any]) -> Any:
+        """Numbers for the variables, put back into the shape of the arguments."""
+        return self.arguments.restore(self.program, leaves)
+
+    def run(self, mode: Callable, *data: Any, by_step: bool = False) -> Any:
+        """Run a mode over the program, in the precision it was traced in."""
+        job = functools.partial(mode, self.program)
+        if not by_step and sum(value.size for value in self.program.values) > LARGE:
+            job = jax.jit(job)
+        with jax.enable_x64(self.arguments.double), replaying():
+            return to_host(job(*data))
+
+    def graph(self) -> Graph:
+        """The values as boxes with places, for a picture (`plots.computation_graph`)."""
+        return graph(self, self.reverse())
+
+    def save_html(self, path: str | Path) -> Path:
+        """Write the trace as one page that needs nothing else: a graph to step through."""
+        path = Path(path)
+        path.write_text(page(self), encoding="utf-8")
+        return path
+
+    def _repr_html_(self) -> str:
+        return embedded(self)
+
+    def __str__(self) -> str:
+        head = ("step", "value", "computed as", "shape", "result", "where")
+        return table(head, [*self._input_rows(), *self._step_rows()])
+
+    def _input_rows(self) -> list[tuple]:
+        shown = [*self.program.inputs, *self._arrays_closed_over()]
+        return [
+            (
+                "",
+                self.names[i],
+                self._origin(i),
+                shape(self.program.values[i].shape),
+                array(self.values[i]),
+                "",
+            )
+            for i in shown
+        ]
+
+    def _origin(self, i: int) -> str:
+        value = self.program.values[i]
+        return (
+            f"{value.kind} {value.name if self.names[i] != value.name else ''}".strip()
+        )
+
+    def _arrays_closed_over(self) -> list[int]:
+        used = {i for step in self.steps for i in step.inputs}
+        return [i for i in sorted(used) if self.program.values[i].kind == "constant"]
+
+    def _step_rows(self) -> list[tuple]:
+        return [
+            (
+                step.number,
+                self.names[i],
+                self.formula(step),
+                shape(self.program.values[i].shape),
+                array(self.values[i]),
+                " ".join([str(step.where or ""), *step.scope]).strip(),
+            )
+            for step in self.steps
+            for i in step.outputs
+        ]

@@ -1,0 +1,112 @@
+"""What is inside an equation, added to a program as steps."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend import core
+
+from likely.autodiff.calls import inner_jaxpr
+from likely.autodiff.source import where
+from likely.core.checks import InputError
+
+if TYPE_CHECKING:
+    from likely.autodiff.builder import Builder, Place
+
+
+def call(
+    builder: "Builder", equation: Any, inputs: list[int], at: "Place"
+) -> list[int]:
+    """The body of a called function."""
+    jaxpr, consts = inner_jaxpr(equation)
+    return builder.inline(jaxpr, consts, inputs, at)
+
+
+def scan(
+    builder: "Builder", equation: Any, inputs: list[int], at: "Place"
+) -> list[int]:
+    """The turns of a scan: read a row of each sequence, run the body, stack the rows."""
+    params = equation.params
+    length, body, n = params["length"], params["jaxpr"], params["num_consts"]
+    _check(builder, length, "scan", at)
+    end = n + params["num_carry"]
+    consts, carry, sequences = inputs[:n], inputs[n:end], inputs[end:]
+    turns = range(length)[::-1] if params["reverse"] else range(length)
+    rows: dict[int, list[int]] = {}
+    for t in turns:
+        read = [_one_step(builder, _row(t), [x], at) for x in sequences]
+        inside = at.within(f"scan[{t}]")
+        made = builder.inline(body.jaxpr, body.consts, [*consts, *carry, *read], inside)
+        carry, rows[t] = made[: end - n], made[end - n :]
+    stacked = zip(*(rows[t] for t in range(length)), strict=True)
+    return [*carry, *(_one_step(builder, _stack, list(ys), at) for ys in stacked)]
+
+
+def while_loop(
+    builder: "Builder", equation: Any, inputs: list[int], at: "Place"
+) -> list[int]:
+    """The turns that a while loop takes for these numbers."""
+    params = equation.params
+    body, first = params["body_jaxpr"], params["cond_nconsts"]
+    second = first + params["body_nconsts"]
+    carry, turn = inputs[second:], 0
+    goes_on = jax.jit(core.jaxpr_as_fun(params["cond_jaxpr"]))
+    while goes_on(*(builder.data[i] for i in [*inputs[:first], *carry]))[0]:
+        _check(builder, turn + 1, "while", at)
+        inside = at.within(f"while[{turn}]")
+        arguments = [*inputs[first:second], *carry]
+        carry = builder.inline(body.jaxpr, body.consts, arguments, inside)
+        turn += 1
+    return carry
+
+
+def branch(
+    builder: "Builder", equation: Any, inputs: list[int], at: "Place"
+) -> list[int]:
+    """The branch that is taken for these numbers."""
+    branches = equation.params["branches"]
+    chosen = min(max(int(builder.data[inputs[0]]), 0), len(branches) - 1)
+    body, inside = branches[chosen], at.within(f"branch {chosen} of {len(branches)}")
+    return builder.inline(body.jaxpr, body.consts, inputs[1:], inside)
+
+
+EXPANSIONS: dict[str, Callable[..., list[int]]] = {
+    "jit": call,
+    "library": call,
+    "custom": call,
+    "scan": scan,
+    "while": while_loop,
+    "cond": branch,
+}
+
+
+def _check(builder: "Builder", turns: int, name: str, at: "Place") -> None:
+    if 0 < turns <= builder.limit:
+        return
+    place = where(at.stack.readers)
+    raise InputError(
+        f"the {name} loop{f' at {place}' if place else ''} takes {turns or 'no'} turns "
+        f"and limit is {builder.limit}; raise limit, or leave {name!r} out of step_into "
+        "to see the loop as one step."
+    )
+
+
+def _one_step(builder: "Builder", f: Callable, inputs: list[int], at: "Place") -> int:
+    """A small function of our own, as one step."""
+    avals = [builder.avals[i] for i in inputs]
+    shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
+    jaxpr = jax.make_jaxpr(jax.jit(f))(*shapes)
+    return builder.emit(jaxpr.jaxpr.eqns[0], inputs, at)[0]
+
+
+def _row(t: int) -> Callable:
+    def row(x):
+        return jax.lax.index_in_dim(x, t, keepdims=False)
+
+    row.__name__ = row.__qualname__ = f"row {t}"
+    return row
+
+
+def _stack(*rows):
+    return jnp.stack(rows)

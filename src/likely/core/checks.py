@@ -1,0 +1,89 @@
+"""Errors as sentences: what is wrong, where, what to do; raised before tracing."""
+
+from typing import Any
+
+import jax
+import numpy as np
+from jax.core import Tracer
+
+from likely.typing import Batch
+
+
+class InputError(ValueError):
+    """Data or settings that cannot be used: the message says what, where, why."""
+
+
+def concrete(tree: Any) -> bool:
+    """Whether the leaves have values that can be looked at (nothing is traced)."""
+    return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(tree))
+
+
+def check_weights(w: np.ndarray, n: int) -> np.ndarray:
+    """Row weights as float64, or the sentence that says why not."""
+    w = np.asarray(w, dtype=np.float64)
+    if w.shape != (n,):
+        raise InputError(
+            f"sample_weight has shape {w.shape} but there are {n} rows; "
+            f"give one weight for each row, shape ({n},)."
+        )
+    bad = np.flatnonzero(~np.isfinite(w) | (w < 0))
+    if bad.size:
+        raise InputError(
+            f"sample_weight is {w[bad[0]]} in row {bad[0]}; weights say how often a "
+            "row counts, so give finite numbers of at least 0."
+        )
+    if not w.sum() > 0:
+        raise InputError(
+            "the weights sum to zero, so there is no row to learn from; "
+            "give at least one row a positive weight."
+        )
+    return w
+
+
+def check_finite(
+    name: str,
+    rows: np.ndarray,
+    w: np.ndarray | None = None,
+    *,
+    names: np.ndarray | None = None,
+) -> None:
+    """Refuse NaN and infinity in rows that count, naming the first place.
+
+    Args:
+        name: what the array is called in the message.
+        rows: (n, ...) numbers.
+        w: row weights; rows of weight 0 may contain anything.
+        names: of the columns.
+    """
+    rows = np.asarray(rows)
+    if not np.issubdtype(rows.dtype, np.inexact):
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(rows.sum(dtype=np.float64)):  # one pass: a sum hides no NaN
+            return
+    bad = ~np.isfinite(rows)
+    if w is not None:
+        bad &= (np.asarray(w) > 0).reshape((-1,) + (1,) * (rows.ndim - 1))
+    if bad.any():
+        place = np.argwhere(bad)[0]
+        value = "NaN" if np.isnan(rows[tuple(place)]) else "infinity"
+        columns = [f", column {j if names is None else names[j]}" for j in place[1:2]]
+        where = "".join([f"row {place[0]}", *columns])
+        raise InputError(
+            f"{name} contains {value} ({where}); remove or impute such rows, "
+            "or give them weight 0."
+        )
+
+
+def check_batch(batch: Batch) -> Batch:
+    """Check lengths, weights and finiteness of a concrete batch."""
+    n = len(jax.tree.leaves(batch.y)[0])
+    w = check_weights(np.asarray(batch.w), n)
+    for name, side in (("X", batch.x), ("y", batch.y)):
+        for leaf in jax.tree.leaves(side):
+            if len(leaf) != n:
+                raise InputError(
+                    f"{name} has {len(leaf)} rows but y has {n}; give as many of each."
+                )
+            check_finite(name, np.asarray(leaf), w)
+    return Batch(batch.x, batch.y, w)

@@ -1,0 +1,52 @@
+r"""Running moments: weight, mean and sum of squares, merged without cancellation.
+
+$\sum w y^2 - (\sum w y)^2 / \sum w$ loses every digit where the mean is large beside the
+spread. Here squares are of deviations from the mean, and two parts are joined by
+
+$$δ = \bar y_b - \bar y_a, \qquad \bar y = \bar y_a + \tfrac{W_b}{W} δ, \qquad
+  S = S_a + S_b + \tfrac{W_a W_b}{W} δ^2 .$$
+"""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+class Moments(eqx.Module):
+    """Total weight, mean, and sum of squared deviations of each column."""
+
+    weight: Float[Array, ""]
+    mean: Float[Array, "..."]
+    squares: Float[Array, "..."]
+
+    @classmethod
+    def of(cls, y: Float[Array, "n ..."], w: Float[Array, " n"]) -> "Moments":
+        """Of the rows: two passes, each corrected by what its rounding left over."""
+        weight = w.sum()
+        rough = jnp.tensordot(w, y, axes=1) / weight
+        left = jnp.tensordot(w, y - rough[None], axes=1) / weight
+        mean = rough + left
+        d = y - mean[None]
+        left = jnp.tensordot(w, d, axes=1)
+        return cls(weight, mean, jnp.tensordot(w, d**2, axes=1) - left**2 / weight)
+
+    def merge(self, other: "Moments") -> "Moments":
+        """Of both parts together."""
+        weight = self.weight + other.weight
+        share = jnp.where(
+            weight > 0, other.weight / jnp.where(weight > 0, weight, 1.0), 0.0
+        )
+        gap = other.mean - self.mean
+        squares = self.squares + other.squares + self.weight * share * gap**2
+        return Moments(weight, self.mean + share * gap, squares)
+
+    def variance(self, freedom: float = 0.0) -> Float[Array, "..."]:
+        """S / (W − freedom): 0 for maximum likelihood, 1 for the sample variance."""
+        return self.squares / (self.weight - freedom)
+
+
+def autocorrelation(y: Float[Array, " n"], lag: int = 1) -> Float[Array, ""]:
+    r"""$\sum_i (y_i - \bar y)(y_{i+l} - \bar y) \,/ \sum_i (y_i - \bar y)^2$."""
+    moments = Moments.of(y, jnp.ones_like(y))
+    d = y - moments.mean
+    return jnp.sum(d[:-lag] * d[lag:]) / moments.squares

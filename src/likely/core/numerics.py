@@ -1,0 +1,96 @@
+r"""Stable scalar functions that JAX does not have.
+
+The log link with a horizon: families use $\theta = e^{\rho(\eta)}$ with
+
+$$\rho(\eta) = \eta \text{ for } |\eta| \le c, \qquad
+  \operatorname{sign}(\eta)\,\bigl(c + \log(1 + |\eta| - c)\bigr) \text{ beyond},$$
+
+the plain log link inside the horizon $c$ (20 in float32, 300 in float64) and a
+smooth, monotone, invertible continuation outside, where $e^\eta$ would overflow:
+there θ grows linearly. So no η that a network emits makes a likelihood infinite:
+even the square of $10^4 / e^{\rho(-10^4)}$ is a number.
+
+The rest are differences that cancel when they are written plainly.
+"""
+
+import math
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+HALF_LOG_2PI = 0.9189385332046727
+# Bernoulli numbers over 2k(2k-1): the series of `stirling` in 1/x, 1/x³, ...
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+
+
+def horizon(x: Float[Array, "*s"]) -> float:
+    """Where the log link starts to bend, for this precision."""
+    return 300.0 if x.dtype == jnp.float64 else 20.0
+
+
+def bounded(eta: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    """ρ(η): the identity up to the horizon, logarithmic beyond it."""
+    c = horizon(eta)
+    beyond = jnp.maximum(jnp.abs(eta) - c, 0.0)
+    return jnp.clip(eta, -c, c) + jnp.sign(eta) * jnp.log1p(beyond)
+
+
+def unbounded(rho: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    """The inverse of `bounded`."""
+    c = horizon(rho)
+    beyond = jnp.maximum(jnp.abs(rho) - c, 0.0)
+    return jnp.clip(rho, -c, c) + jnp.sign(rho) * jnp.expm1(beyond)
+
+
+def log1p_square(u: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    """log(1 + u²), where u² may overflow."""
+    large = jnp.abs(u) > 1
+    small_u, large_u = jnp.where(large, 0.0, u), jnp.where(large, u, 1.0)
+    beyond = 2 * jnp.log(jnp.abs(large_u)) + jnp.log1p((1 / large_u) ** 2)
+    return jnp.where(large, beyond, jnp.log1p(small_u**2))
+
+
+def log1p_minus(x: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    r"""log(1 + x) − x, which is $-x^2/2$ and not rounding error for small x.
+
+    With $s = x/(2+x)$: $\log(1+x) = 2s + 2s^3/3 + \dots$ and $2s - x = -sx$.
+    """
+    small = jnp.abs(x) < 0.25
+    near = jnp.where(small, x, 0.0)
+    s = near / (2 + near)
+    tail = sum(s ** (2 * j + 3) / (2 * j + 3) for j in range(8))
+    far = jnp.where(small, 1.0, x)
+    return jnp.where(small, 2 * tail - s * near, jnp.log1p(far) - far)
+
+
+def expm1_minus(t: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    """exp(t) − 1 − t, which is t²/2 and not rounding error for small t."""
+    small = jnp.abs(t) < 0.5
+    near, total = jnp.where(small, t, 0.0), jnp.ones_like(t)
+    for j in range(15, 2, -1):
+        total = 1 + near / j * total
+    far = jnp.where(small, 1.0, t)
+    return jnp.where(small, near**2 / 2 * total, jnp.expm1(far) - far)
+
+
+def stirling(x: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    r"""What Stirling's formula leaves of log Γ(x): about 1/(12x), for x > 0.
+
+    $\log Γ(x) = (x - \tfrac12) \log x - x + \tfrac12 \log 2π + S(x)$. Made of logs
+    alone, so that its derivatives are cheap, to run and to compile.
+    """
+    small = x < 8
+    far, near = jnp.where(small, x + 8, x), jnp.where(small, x, 1.0)
+    series = jnp.zeros_like(x)
+    for c in reversed(STIRLING):
+        series = series / far**2 + c
+    # log Γ(x) = log Γ(x+8) − log x(x+1)⋯(x+7), with the powers of x together
+    steps = jnp.log(math.prod(near + j for j in range(1, 8)))
+    shift = (near + 7.5) * jnp.log(near + 8) - (near + 0.5) * jnp.log(near) - 8 - steps
+    return series / far + jnp.where(small, shift, 0.0)
+
+
+def log_rising(x: Float[Array, "*s"], d: Float[Array, "*s"]) -> Float[Array, "*s"]:
+    r"""$\log Γ(x+d) - \log Γ(x) - d \log x$ for d ≥ 0: zero as x → ∞, not ∞ − ∞."""
+    gap = stirling(x + d) - stirling(x)
+    return (x + d - 0.5) * jnp.log1p(d / x) - d + gap

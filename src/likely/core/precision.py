@@ -1,0 +1,34 @@
+"""Precision by scope: float64 where statistics are reported, float32 for networks.
+
+`with float64():` makes every JAX operation inside it double precision and leaves
+the rest of the process alone. A JAX array that leaves the scope can silently
+become float32 later, so results cross the boundary as NumPy arrays.
+"""
+
+from contextlib import AbstractContextManager
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import PyTree
+
+
+def float64() -> AbstractContextManager:
+    """The double-precision scope, for this thread only."""
+    return jax.enable_x64(True)
+
+
+def precision_of(tree: PyTree) -> AbstractContextManager:
+    """The scope in which a tree keeps its precision: double if any leaf is."""
+    leaves = jax.tree.leaves(eqx.filter(tree, eqx.is_inexact_array))
+    return jax.enable_x64(any(leaf.dtype == np.float64 for leaf in leaves))
+
+
+def to_numpy(tree: PyTree) -> PyTree:
+    """The same tree with NumPy arrays as leaves: safe to keep, pickle and share."""
+    return jax.tree.map(lambda a: np.asarray(a) if eqx.is_array(a) else a, tree)
+
+
+def number(value) -> np.ndarray:
+    """A setting as a zero-dimensional array, so that a new value compiles nothing."""
+    return np.asarray(value, dtype=np.float64)

@@ -1,0 +1,24 @@
+"""Keys from `random_state`, at the boundary and nowhere else."""
+
+import jax
+import numpy as np
+
+from likely.typing import Key
+
+
+def key_of(
+    random_state: None | int | np.integer | np.random.RandomState | np.random.Generator,
+) -> Key:
+    """A JAX key from whatever scikit-learn accepts as `random_state`.
+
+    An integer always gives the same key, a generator its next one, `None` a fresh one.
+    """
+    if random_state is None:
+        seed = np.random.SeedSequence().generate_state(1)[0]
+    elif isinstance(random_state, np.random.Generator):
+        seed = random_state.integers(2**32)
+    elif isinstance(random_state, np.random.RandomState):
+        seed = random_state.randint(2**32, dtype=np.uint64)
+    else:
+        seed = int(random_state)
+    return jax.random.key(int(seed) % 2**63)

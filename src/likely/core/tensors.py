@@ -1,0 +1,121 @@
+r"""Products of tensors, and the chain rule for tensors (B1-B8).
+
+$X \sim (s_1, \dots, s_n)$ says that X is an array with these axes (B1); `shape` writes
+it, the annotations of this library are that notation, and the tests execute them.
+"""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Shaped
+
+from likely.core.checks import InputError
+
+Tensor = Shaped[Array | np.ndarray, "..."]
+
+
+def shape(x: Tensor, name: str = "X") -> str:
+    """`X ~ (2, 3)`: the name of a tensor and its axes."""
+    return f"{name} ~ ({', '.join(map(str, np.shape(x)))})"
+
+
+def dot(
+    w: Shaped[Array | np.ndarray, " d"], X: Shaped[Array | np.ndarray, "*n d"]
+) -> Shaped[Array, "*n"]:
+    r"""$w \cdot x = \sum_i w_i x_i$ for each x: how well it matches the template w.
+
+    Among unit vectors it is largest for $x = w / \lVert w \rVert$ (Cauchy-Schwarz).
+    """
+    return jnp.asarray(X) @ jnp.asarray(w)
+
+
+def matrix_product(
+    X: Shaped[Array | np.ndarray, "a b"], Y: Shaped[Array | np.ndarray, "b c"]
+) -> Shaped[Array, "a c"]:
+    r"""$Z_{ij} = \operatorname{row}_i(X) \cdot \operatorname{col}_j(Y)$."""
+    return jnp.asarray(X) @ jnp.asarray(Y)
+
+
+def batched_product(
+    X: Shaped[Array | np.ndarray, "n a b"], Y: Shaped[Array | np.ndarray, "n b c"]
+) -> Shaped[Array, "n a c"]:
+    r"""A matrix product for each n: (n, a, b) × (n, b, c) → (n, a, c)."""
+    return jnp.asarray(X) @ jnp.asarray(Y)
+
+
+def hadamard(
+    X: Shaped[Array | np.ndarray, "*s"], Y: Shaped[Array | np.ndarray, "*s"]
+) -> Shaped[Array, "*s"]:
+    r"""$Z_{ij} = X_{ij} Y_{ij}$; with a mask of zeros and ones, the entries it keeps.
+
+    It is linear in each factor: $M \odot (2A + 3B) = 2\,M \odot A + 3\,M \odot B$.
+    """
+    return jnp.asarray(X) * jnp.asarray(Y)
+
+
+def reduce(
+    X: Tensor,
+    axes: int | Sequence[int] | None = None,
+    *,
+    how: str = "sum",
+    keep: bool = False,
+) -> Shaped[Array, "..."]:
+    """The sum, mean, max or min over some axes (all by default).
+
+    Args:
+        X: any tensor.
+        axes: the axes that go away.
+        how: `sum`, `mean`, `max` or `min`.
+        keep: whether they stay, with length 1.
+    """
+    reductions = {"sum": jnp.sum, "mean": jnp.mean, "max": jnp.max, "min": jnp.min}
+    if how not in reductions:
+        raise InputError(f"how={how!r} is no reduction; give sum, mean, max or min.")
+    axes = tuple(axes) if isinstance(axes, Sequence) else axes
+    return reductions[how](jnp.asarray(X), axis=axes, keepdims=keep)
+
+
+def contract(P: Tensor, Q: Tensor, axes: int = 1) -> Shaped[Array, "..."]:
+    r"""The contraction over the last `axes` axes of P and the first of Q (B7).
+
+    $$T_{i \dots k \dots} = \sum_{j \dots} P_{i \dots j \dots}\, Q_{j \dots k \dots}$$
+
+    One axis and two matrices make the matrix product; all axes, the inner product.
+    """
+    left, right = np.shape(P), np.shape(Q)
+    if not 0 <= axes <= min(len(left), len(right)):
+        raise InputError(
+            f"cannot contract {axes} axes of {shape(P, 'P')} and {shape(Q, 'Q')}; "
+            f"they share at most {min(len(left), len(right))}."
+        )
+    if left[len(left) - axes :] != right[:axes]:
+        raise InputError(
+            f"the last {axes} axes of {shape(P, 'P')} are not the first {axes} of "
+            f"{shape(Q, 'Q')}; contracted axes have to have equal lengths."
+        )
+    return jnp.tensordot(jnp.asarray(P), jnp.asarray(Q), axes=axes)
+
+
+def chain(*jacobians: Tensor, between: Sequence[int]) -> Shaped[Array, "..."]:
+    r"""The chain rule for tensors (B8), the outermost derivative first.
+
+    $$\frac{\partial L}{\partial W} =
+      \frac{\partial L}{\partial y} \cdot \frac{\partial y}{\partial W}$$
+
+    contracted over the axes of y. The products run from the left, so a scalar L
+    costs vector times matrix at each step: reverse mode.
+
+    Args:
+        *jacobians: ∂L/∂y, ∂y/∂z, ∂z/∂W ...
+        between: the number of axes of y, z ...
+    """
+    if len(between) != len(jacobians) - 1:
+        raise InputError(
+            f"{len(jacobians)} Jacobians have {len(jacobians) - 1} values between "
+            f"them, but between has {len(between)} numbers of axes."
+        )
+    product = jnp.asarray(jacobians[0])
+    for jacobian, axes in zip(jacobians[1:], between, strict=True):
+        product = contract(product, jacobian, axes)
+    return product

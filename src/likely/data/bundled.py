@@ -1,0 +1,60 @@
+"""The small sets that scikit-learn brings along: nothing is downloaded."""
+
+import numpy as np
+
+from likely.data.dataset import Dataset
+
+
+def _bundled(name: str) -> Dataset:
+    """One of scikit-learn's `load_*`, as a `Dataset`."""
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{name}")()
+    classes = bunch.get("target_names", [])
+    return Dataset(
+        X=np.asarray(bunch["data"], dtype=np.float64),
+        y=np.asarray(bunch["target"]),
+        names=tuple(str(feature) for feature in bunch.get("feature_names", ())),
+        target_names=tuple(str(label) for label in classes),
+        description=_prose(bunch["DESCR"]),
+    )
+
+
+def _prose(text: str) -> str:
+    """scikit-learn's description without its cross-reference and underlining."""
+    lines = [line for line in text.splitlines() if not line.startswith(".. _")]
+    kept = [line for line in lines if not line or line.strip("-=")]
+    return "\n".join(kept).strip()
+
+
+def iris() -> Dataset:
+    """150 flowers of three kinds, four lengths each (Fisher 1936)."""
+    return _bundled("iris")
+
+
+def wine() -> Dataset:
+    """178 wines of three growers, 13 chemical measurements each."""
+    return _bundled("wine")
+
+
+def breast_cancer() -> Dataset:
+    """569 tumours, malignant or benign, 30 measurements each."""
+    return _bundled("breast_cancer")
+
+
+def digits() -> Dataset:
+    """1797 handwritten digits of 8 × 8 pixels, 0 to 16, as rows of 64."""
+    found = _bundled("digits")
+    names = tuple(f"pixel_{i}_{j}" for i in range(8) for j in range(8))
+    return Dataset(found.X, found.y, names, found.target_names, found.description)
+
+
+def diabetes() -> Dataset:
+    """442 patients, ten measurements, the progression of diabetes a year later."""
+    found = _bundled("diabetes")
+    return Dataset(found.X, found.y, found.names, ("progression",), found.description)
+
+
+def linnerud() -> Dataset:
+    """20 men, three exercises, three measures of the body: y has three columns."""
+    return _bundled("linnerud")

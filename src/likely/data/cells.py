@@ -1,0 +1,181 @@
+"""From text to values: which reading fits every cell of a column.
+
+A reading fits a column when it fits each of its chunks, so the readings that fit are
+narrowed chunk by chunk, and the same text gives the same types whether a file is read
+whole or in pieces. Of those left the first is taken, in the order of `READINGS`.
+
+    true, no, ...         boolean
+    -12                   integer; not 007 nor 30 digits, which are codes: text
+    1.5, 2e-3, inf        number; 1,5 where semicolons part the columns
+    2024-02-29            date, in the ISO form and a few others
+    anything              text
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute
+
+pc: Any = pyarrow.compute  # its functions are made at import, unseen by type checkers
+
+MISSING = (
+    "", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "NULL", "null", "None",
+    "<NA>",
+)  # fmt: skip
+MOMENT = pa.timestamp("us")
+DAYS = (
+    "%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y"
+)  # fmt: skip
+TIMES = ("", " %H:%M", " %H:%M:%S")
+DIGITS = {
+    "%Y": "[0-9]{4}",
+    "%m": "[0-9]{1,2}",
+    "%d": "(?P<d>[0-9]{1,2})",
+    "%H": "[0-9]{1,2}",
+    "%M": "[0-9]{2}",
+    "%S": "[0-9]{2}",
+}
+TWO_WAYS = [
+    (f"date {DAYS[-2]}{time}", f"date {DAYS[-1]}{time}") for time in TIMES
+]  # fmt: skip
+WHOLE = ("integer", "number", "number 1,5", "text")
+PROBE = 64
+
+
+class Misfit(ValueError):
+    """A cell that a reading does not fit."""
+
+
+def _integer(cells: pa.Array) -> pa.Array:
+    whole = pc.cast(cells, pa.int64())
+    padded = pc.and_(pc.starts_with(cells, "0"), pc.greater(pc.binary_length(cells), 1))
+    if pc.any(padded).as_py():
+        raise Misfit("written with leading zeros")
+    return whole
+
+
+def _number(cells: pa.Array) -> pa.Array:
+    return pc.cast(cells, pa.float64())
+
+
+def _decimal_comma(cells: pa.Array) -> pa.Array:
+    if pc.any(pc.match_substring(cells, ".")).as_py():
+        raise Misfit("has points")
+    return _number(pc.replace_substring(cells, ",", "."))
+
+
+def _boolean(true: str, false: str) -> Callable[[pa.Array], pa.Array]:
+    def read(cells: pa.Array) -> pa.Array:
+        lower = pc.utf8_lower(cells)
+        known = pc.is_in(lower, pa.array([true, false, None]))
+        if not pc.all(known).as_py():
+            raise Misfit(f"neither {true} nor {false}")
+        return pc.equal(lower, true)
+
+    return read
+
+
+def _iso(cells: pa.Array) -> pa.Array:
+    try:
+        return pc.cast(cells, MOMENT)
+    except pa.ArrowInvalid:  # with a zone: as universal time
+        return pc.cast(pc.cast(cells, pa.timestamp("us", "UTC")), MOMENT)
+
+
+def _date(form: str) -> Callable[[pa.Array], pa.Array]:
+    pattern = f"^{re.escape(form)}$"
+    for directive, digits in DIGITS.items():
+        pattern = pattern.replace(directive, digits)
+
+    def read(cells: pa.Array) -> pa.Array:
+        parts = pc.extract_regex(cells, pattern)
+        if parts.null_count > cells.null_count:
+            raise Misfit(form)
+        moments = pc.strptime(cells, format=form, unit="us")
+        day = pc.cast(pc.struct_field(parts, "d"), pa.int64())
+        if pc.any(pc.not_equal(pc.day(moments), day)).as_py():
+            raise Misfit("a day that does not exist")  # February 30 as March 1
+        return moments
+
+    return read
+
+
+READINGS: dict[str, Callable[[pa.Array], pa.Array]] = {
+    "boolean true": _boolean("true", "false"),
+    "boolean yes": _boolean("yes", "no"),
+    "boolean t": _boolean("t", "f"),
+    "boolean y": _boolean("y", "n"),
+    "integer": _integer,
+    "number": _number,
+    "number 1,5": _decimal_comma,
+    "date iso": _iso,
+    **{f"date {day}{time}": _date(day + time) for day in DAYS for time in TIMES},
+    "text": lambda cells: cells,
+}
+
+
+def convert(cells: pa.Array, reading: str) -> pa.Array:
+    """The values of text cells, by one reading.
+
+    Raises:
+        Misfit: when a cell cannot be read so.
+    """
+    read = READINGS[reading]
+    try:
+        return read(cells)
+    except (pa.ArrowInvalid, Misfit):
+        trimmed = pc.utf8_trim_whitespace(cells)
+        if trimmed.equals(cells):
+            raise Misfit(reading) from None
+    try:
+        return read(trimmed)
+    except (pa.ArrowInvalid, Misfit):
+        raise Misfit(reading) from None
+
+
+def narrow(cells: pa.Array, readings: Sequence[str]) -> list[str]:
+    """Those of the readings that fit these cells too; a missing cell fits all."""
+    if cells.null_count == len(cells):
+        return list(readings)
+    probe = cells.drop_null()[:PROBE]
+    if "integer" in readings and _fits(probe, "integer") and _fits(cells, "integer"):
+        return [name for name in readings if name in WHOLE]
+    if "number" in readings and _fits(probe, "number") and _fits(cells, "number"):
+        codes = "integer" in readings and _all_digits(cells)  # 007, or too many digits
+        return ["text"] if codes else ["number", "text"]
+    worth = [name for name in readings if _worth_a_try(name, probe[0].as_py())]
+    return [name for name in worth if _fits(probe, name) and _fits(cells, name)]
+
+
+def _worth_a_try(reading: str, cell: str) -> bool:
+    """Whether the first cell does not rule a reading out at a glance."""
+    first = cell.strip()[:1]
+    if reading.startswith("date"):
+        return first.isdigit()
+    if reading.startswith("boolean"):
+        return first.lower() in tuple("tfyn")
+    return reading not in {"integer", "number"}
+
+
+def _fits(cells: pa.Array, reading: str) -> bool:
+    try:
+        convert(cells, reading)
+    except Misfit:
+        return False
+    return True
+
+
+def _all_digits(cells: pa.Array) -> bool:
+    return pc.all(pc.match_substring_regex(cells, r"^\s*-?[0-9]+\s*$")).as_py()
+
+
+def choose(readings: Sequence[str]) -> str:
+    """The first reading that fits; dates that could be read in two ways stay text."""
+    first = readings[0]
+    if "integer" in readings and first != "integer":
+        return "number"  # no text is a boolean and an integer: all cells are missing
+    if any(pair[0] == first and pair[1] in readings for pair in TWO_WAYS):
+        return "text"
+    return first

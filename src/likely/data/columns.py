@@ -1,0 +1,169 @@
+"""An Arrow column as what a kind needs: numbers, levels, or moments.
+
+Each says in the user's name for the column what cannot be read, and in which row.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+from pyarrow import types
+
+from likely.core.checks import InputError
+from likely.data.cells import MOMENT, READINGS, Misfit, convert
+
+pc: Any = pyarrow.compute  # its functions are made at import, unseen by type checkers
+NESTED = (
+    types.is_nested, types.is_binary, types.is_large_binary, types.is_fixed_size_binary
+)  # fmt: skip
+
+
+class Levels(NamedTuple):
+    """A column of words: each row's place in a list of different ones."""
+
+    codes: np.ndarray
+    """(n,) int32; −1 where the value is missing."""
+    words: list[str]
+
+
+def is_words(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds text, dictionary-encoded or not."""
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    views = types.is_string_view(kind)
+    return types.is_string(kind) or types.is_large_string(kind) or views
+
+
+def is_moments(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds dates."""
+    return types.is_timestamp(kind) or types.is_date(kind)
+
+
+def is_nested(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds what no kind can use: lists, bytes, ..."""
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return any(test(kind) for test in NESTED)
+
+
+def as_numbers(column: Any, name: str) -> np.ndarray:
+    """(n,) float64, NaN where missing; text is read as numbers."""
+    kind = column.type
+    if is_nested(kind) or is_moments(kind):
+        raise InputError(f"column {name!r} holds {kind} values, which are no numbers.")
+    if is_words(kind):
+        column = _read(column, name, "number")
+    elif types.is_duration(kind) or types.is_time(kind):
+        column = pc.divide(_seconds(column), 1e6)
+    if types.is_boolean(column.type):
+        column = pc.cast(column, pa.uint8())
+    numbers = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(numbers)
+
+
+def _seconds(column: Any) -> Any:
+    """Times of day and durations as whole microseconds."""
+    if types.is_duration(column.type):
+        return pc.cast(pc.cast(column, pa.duration("us"), safe=False), pa.int64())
+    return pc.cast(pc.cast(column, pa.time64("us"), safe=False), pa.int64())
+
+
+def as_moments(column: Any, name: str) -> np.ndarray:
+    """(n,) datetime64[us], NaT where missing; text is read as dates."""
+    if is_words(column.type):
+        column = _read(column, name, "date iso")
+    if not is_moments(column.type):
+        raise InputError(f"column {name!r} holds {column.type} values, not dates.")
+    moments = pc.cast(column, MOMENT, safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(moments).astype("datetime64[us]")
+
+
+def _read(column: Any, name: str, reading: str) -> Any:
+    """Text as values: by the reading, or another form of dates, or yes and no."""
+    text = _plain(column)
+    also = "date" if reading.startswith("date") else "boolean"
+    forms = [reading, *(form for form in READINGS if form.startswith(also))]
+    for form in forms:
+        try:
+            return convert(text, form)
+        except Misfit:
+            continue
+    fits = [_fits(text[i : i + 1], reading) for i in range(len(text))]
+    row = int(np.argmin(fits))
+    shown = str(text[row])[:40]
+    what = reading.partition(" ")[0]
+    raise InputError(
+        f"column {name!r} has {shown!r} in row {row}, which is no {what}; "
+        "correct it, or set the kind of the column to 'category'."
+    )
+
+
+def _fits(text: pa.Array, reading: str) -> bool:
+    try:
+        convert(text, reading)
+    except Misfit:
+        return False
+    return True
+
+
+def _plain(column: Any) -> pa.Array:
+    """Text as one array of ordinary strings, blanks as missing."""
+    text = pc.cast(column, pa.string())
+    text = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
+    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+
+
+def as_levels(column: Any, name: str) -> Levels:
+    """Codes and words; numbers become words as they are written, 1.0 as 1."""
+    kind = column.type
+    if is_nested(kind):
+        raise InputError(f"column {name!r} holds {kind} values, which are no words.")
+    if types.is_integer(kind):
+        return _whole_levels(column)
+    if is_words(kind) or types.is_boolean(kind) or is_moments(kind):
+        text = column if is_words(kind) else pc.cast(column, pa.string())
+        return _word_levels(text)
+    numbers = as_numbers(column, name)
+    present = ~np.isnan(numbers)
+    found, inverse = np.unique(numbers[present], return_inverse=True)
+    codes = np.full(len(numbers), -1, np.int32)
+    codes[present] = inverse
+    return Levels(codes, [_written(number) for number in found.tolist()])
+
+
+def _written(number: float) -> str:
+    return f"{number:.0f}" if number.is_integer() else repr(number)
+
+
+def _whole_levels(column: Any) -> Levels:
+    missing = pc.is_null(column).to_numpy(zero_copy_only=False)
+    values = pc.fill_null(column, 0).to_numpy(zero_copy_only=False)
+    found, inverse = np.unique(np.asarray(values)[~missing], return_inverse=True)
+    codes = np.full(len(missing), -1, np.int32)
+    codes[~missing] = inverse
+    return Levels(codes, [str(value) for value in found])
+
+
+def _word_levels(column: Any) -> Levels:
+    if isinstance(column, pa.Array):
+        column = pa.chunked_array([column])
+    coded = column if types.is_dictionary(column.type) else column.dictionary_encode()
+    coded = coded.unify_dictionaries()
+    if not coded.num_chunks:
+        return Levels(np.zeros(0, np.int32), [])
+    places = (pc.cast(part.indices, pa.int32()) for part in coded.chunks)
+    codes = [pc.fill_null(place, -1).to_numpy() for place in places]
+    words = coded.chunk(0).dictionary.to_pylist()
+    return _without_blanks(np.concatenate(codes), words)
+
+
+def _without_blanks(codes: np.ndarray, words: list) -> Levels:
+    """A level that is None or blank is a missing value."""
+    blank = [word is None or word == "" for word in words]
+    if not any(blank):
+        return Levels(codes, words)
+    place = np.cumsum(~np.array(blank)) - 1
+    place[blank] = -1
+    codes = np.append(place, -1)[codes].astype(np.int32)
+    return Levels(codes, [word for word in words if word])

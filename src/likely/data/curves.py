@@ -1,0 +1,171 @@
+r"""Synthetic regression: $y = f(x) + ε$ with f and the noise known.
+
+Each function returns a `Dataset` whose `truth` holds what made the data: numbers, and
+functions of X (`mean`, and `std` or `rate`) that can be compared with a fit.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from likely.core.checks import InputError
+from likely.data.dataset import Dataset, Numbers, generator
+
+
+def linear(
+    n: int = 200,
+    d: int = 3,
+    *,
+    noise: float = 1.0,
+    coefficients: Numbers | None = None,
+    intercept: float = 1.0,
+    random_state: Any = None,
+) -> Dataset:
+    r"""$y = x·β + b + σε$ with standard normal x and ε.
+
+    Args:
+        n: rows.
+        d: columns, where `coefficients` are not given.
+        noise: σ.
+        coefficients: β; by default 1, −2, 3, ...
+        intercept: b.
+        random_state: seed or NumPy generator.
+    """
+    rng = generator(random_state)
+    beta = _alternating(d) if coefficients is None else np.asarray(coefficients, float)
+
+    def mean(X):
+        return X @ beta + intercept
+
+    X = rng.normal(size=(n, len(beta)))
+    y = mean(X) + noise * rng.normal(size=n)
+    truth = {"coefficients": beta, "intercept": intercept, "noise": noise, "mean": mean}
+    about = "A linear function with noise"
+    return Dataset(X, y, _names(len(beta)), ("y",), about, truth)
+
+
+def _alternating(d: int) -> np.ndarray:
+    return np.arange(1.0, d + 1) * (-1.0) ** np.arange(d)
+
+
+def _names(d: int) -> tuple[str, ...]:
+    return tuple(f"x{j}" for j in range(d))
+
+
+def sine(x: np.ndarray) -> np.ndarray:
+    """sin 2πx, the usual curve."""
+    return np.sin(2 * np.pi * x)
+
+
+def curve(
+    n: int = 100,
+    function: Callable[[np.ndarray], np.ndarray] = sine,
+    *,
+    noise: float | Callable[[np.ndarray], np.ndarray] = 0.2,
+    interval: tuple[float, float] = (0.0, 1.0),
+    random_state: Any = None,
+) -> Dataset:
+    r"""$y = f(x) + σ(x)\,ε$ for one x, uniform on an interval.
+
+    Args:
+        n: rows.
+        function: f, of an array.
+        noise: σ, a number or a function of x.
+        interval: where x lies.
+        random_state: seed or NumPy generator.
+    """
+    rng = generator(random_state)
+
+    def mean(X):
+        return function(np.asarray(X)[:, 0])
+
+    def std(X):
+        x = np.asarray(X)[:, 0]
+        return noise(x) if callable(noise) else np.full(len(x), float(noise))
+
+    X = rng.uniform(*interval, size=(n, 1))
+    y = mean(X) + std(X) * rng.normal(size=n)
+    truth = {"mean": mean, "std": std}
+    return Dataset(X, y, ("x",), ("y",), "A curve with noise", truth)
+
+
+def polynomial(
+    n: int = 50,
+    coefficients: Numbers = (0.0, 1.0, -2.0, 3.0),
+    *,
+    noise: float = 0.2,
+    interval: tuple[float, float] = (-1.0, 1.0),
+    random_state: Any = None,
+) -> Dataset:
+    r"""$y = \sum_j β_j x^j + σε$, lowest power first."""
+    beta = np.asarray(coefficients, float)
+    made = curve(
+        n,
+        lambda x: np.polynomial.polynomial.polyval(x, beta),
+        noise=noise,
+        interval=interval,
+        random_state=random_state,
+    )
+    truth = {**made.truth, "coefficients": beta, "noise": noise}
+    about = f"A polynomial of degree {len(beta) - 1} with noise"
+    return Dataset(made.X, made.y, made.names, made.target_names, about, truth)
+
+
+def heteroscedastic(
+    n: int = 200, *, low: float = 0.05, high: float = 0.5, random_state: Any = None
+) -> Dataset:
+    """sin 2πx with noise whose standard deviation grows from `low` to `high`."""
+    made = curve(n, noise=lambda x: low + (high - low) * x, random_state=random_state)
+    about = "A curve whose noise grows"
+    return Dataset(made.X, made.y, made.names, made.target_names, about, made.truth)
+
+
+def counts(
+    n: int = 200,
+    coefficients: Numbers = (0.8, -0.5),
+    *,
+    intercept: float = 1.0,
+    random_state: Any = None,
+) -> Dataset:
+    r"""Poisson counts with $\log λ = x·β + b$ and standard normal x."""
+    rng = generator(random_state)
+    beta = np.asarray(coefficients, float)
+
+    def rate(X):
+        return np.exp(X @ beta + intercept)
+
+    X = rng.normal(size=(n, len(beta)))
+    y = rng.poisson(rate(X)).astype(np.float64)
+    truth = {"coefficients": beta, "intercept": intercept, "rate": rate, "mean": rate}
+    return Dataset(X, y, _names(len(beta)), ("count",), "Poisson counts", truth)
+
+
+def correlated(
+    n: int = 100,
+    d: int = 10,
+    *,
+    rho: float = 0.9,
+    nonzero: int = 3,
+    noise: float = 1.0,
+    random_state: Any = None,
+) -> Dataset:
+    r"""A linear function of correlated columns, of which few matter.
+
+    $\operatorname{cov}(x_i, x_j) = ρ^{|i-j|}$; the first `nonzero` coefficients are
+    1, −2, 3, ..., the others 0.
+    """
+    if not -1 < rho < 1:
+        raise InputError(f"rho is {rho}; a correlation lies between -1 and 1.")
+    rng = generator(random_state)
+    beta = np.where(np.arange(d) < nonzero, _alternating(d), 0.0)
+    covariance = rho ** np.abs(np.subtract.outer(np.arange(d), np.arange(d)))
+
+    def mean(X):
+        return X @ beta
+
+    X = rng.normal(size=(n, d)) @ np.linalg.cholesky(covariance).T
+    y = mean(X) + noise * rng.normal(size=n)
+    truth = {"coefficients": beta, "covariance": covariance, "noise": noise}
+    about = "A linear function of correlated columns"
+    return Dataset(X, y, _names(d), ("y",), about, {**truth, "mean": mean})

@@ -1,0 +1,95 @@
+"""Files by URL, kept in a private folder, and used only with the right checksum.
+
+The folder is `LIKELY_DATA_DIR`, or the user's cache folder. A file is downloaded to a
+temporary name beside its place, checked, flushed to the disk and renamed: what has the
+right name is whole.
+"""
+
+import hashlib
+import os
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import platformdirs
+
+from likely.data.errors import DownloadError
+
+BLOCK = 1 << 20
+TIMEOUT = 30.0
+
+
+class Remote(NamedTuple):
+    """A file in the world: its name here, where it is, and what it must hash to."""
+
+    name: str
+    """Folder and file name below the data folder."""
+    sha256: str
+    size: int
+    """Bytes; a download that grows beyond is stopped."""
+    urls: Sequence[str]
+
+
+def data_folder() -> Path:
+    """Where downloads are kept: `LIKELY_DATA_DIR`, or a folder of this user's cache."""
+    chosen = os.environ.get("LIKELY_DATA_DIR")
+    return Path(chosen or Path(platformdirs.user_cache_dir("likely")) / "data")
+
+
+def fetch(remote: Remote) -> Path:
+    """The file, downloaded where it is not here yet, with its checksum verified.
+
+    Raises:
+        DownloadError: says what was tried and where to put the file by hand.
+    """
+    path = data_folder() / remote.name
+    if path.exists():
+        _verify(path, remote)
+        return path
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    tried = []
+    for url in remote.urls:
+        try:
+            return _download(url, path, remote)
+        except (OSError, urllib.error.URLError, DownloadError) as error:
+            tried.append(f"{url} ({error})")
+    raise DownloadError(
+        f"could not download {remote.name}: tried {' and '.join(tried)}. Without a "
+        f"network, put the file at {str(path)!r}, or point at a copy with path=..."
+    )
+
+
+def _download(url: str, path: Path, remote: Remote) -> Path:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    partial = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            with urllib.request.urlopen(url, timeout=TIMEOUT) as source:
+                _copy(source, file, remote.size)
+            file.flush()
+            os.fsync(file.fileno())
+        _verify(partial, remote)
+        return partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _copy(source, file, size: int) -> None:
+    left = size + 1  # one byte more shows that there is more
+    while left and (block := source.read(min(BLOCK, left))):
+        file.write(block)
+        left -= len(block)
+
+
+def _verify(path: Path, remote: Remote) -> None:
+    """Refuse a file that is not the one we know."""
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != remote.sha256:
+        raise DownloadError(
+            f"{str(path)!r} is not the {remote.name} we know: its sha256 is {found}, "
+            f"not {remote.sha256}; delete it and try again."
+        )

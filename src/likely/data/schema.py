@@ -1,0 +1,183 @@
+"""The schema of a table: what kind each column is, and why.
+
+    number      a quantity: 3.5, or counts
+    boolean     true or false, or 0 and 1
+    code        whole numbers that name something: 101, 205, 307
+    category    words from a list
+    date        a day, or a moment
+    text        prose, or anything that no encoder can use
+
+A column may also be constant, or an identifier (a name for the row): neither says
+anything about other rows. Kinds are inferred with a reason and can be overridden.
+"""
+
+import dataclasses
+import difflib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from likely.core.checks import InputError
+
+KINDS = ("number", "boolean", "code", "category", "date", "text")
+VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """One column: its kind, the reason, and what was seen in it."""
+
+    name: str
+    kind: str
+    """One of `KINDS`."""
+    reason: str
+    """Why it is that kind, as a sentence."""
+    constant: bool = False
+    """Whether it holds a single value and nothing is missing."""
+    identifier: bool = False
+    """Whether each row has a value of its own that only names it."""
+    missing: int = 0
+    """How many rows have no value."""
+    distinct: int | None = None
+    """How many different values there are; None where they were not counted."""
+    low: float | str | None = None
+    """The smallest number, or the first moment in ISO form."""
+    high: float | str | None = None
+    """The largest number, or the last moment."""
+    examples: tuple[str, ...] = ()
+    """The commonest values."""
+
+    @property
+    def used(self) -> bool:
+        """Whether an encoder can make something of it."""
+        return not (self.constant or self.identifier or self.kind == "text")
+
+
+@dataclasses.dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in order.
+
+    Example:
+        ```python
+        schema = Schema.infer(data.read_table("houses.csv"))
+        schema = schema.with_kinds({"zip": "category"})
+        Schema.from_json(schema.to_json()) == schema
+        ```
+    """
+
+    columns: tuple[Column, ...]
+    rows: int = 0
+    """How many rows were looked at."""
+    notes: tuple[str, ...] = ()
+    """What was guessed about the file."""
+
+    @classmethod
+    def infer(
+        cls,
+        frame: Any,
+        *,
+        kinds: Mapping[str, str] | None = None,
+        sample_weight: Any = None,
+    ) -> "Schema":
+        """The schema of a frame or a file, the latter chunk by chunk.
+
+        Args:
+            frame: whatever `to_arrow` takes.
+            kinds: kinds that are known, by column.
+            sample_weight: rows of weight 0 are not looked at.
+        """
+        from likely.data.infer import infer_columns
+
+        columns, rows = infer_columns(frame, sample_weight)
+        found = cls(tuple(columns), rows, tuple(getattr(frame, "notes", ())))
+        return found.with_kinds(kinds or {})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return tuple(column.name for column in self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        self.check([name])
+        return self.columns[self.names.index(name)]
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse names that are not columns, with the nearest that is."""
+        known = set(self.names)
+        for name in names:
+            if name not in known:
+                raise InputError(unknown_column(name, self.names))
+
+    def with_kinds(self, kinds: Mapping[str, str]) -> "Schema":
+        """The schema with the kinds of some columns set; what is set is used."""
+        self.check(list(kinds))
+        for name, kind in kinds.items():
+            if kind not in KINDS:
+                raise InputError(
+                    f"column {name!r} cannot be {kind!r}; the kinds are "
+                    f"{', '.join(KINDS)}."
+                )
+
+        def given(column: Column) -> Column:
+            if column.name not in kinds:
+                return column
+            return dataclasses.replace(
+                column,
+                kind=kinds[column.name],
+                reason="set by the user",
+                identifier=False,
+            )
+
+        return dataclasses.replace(self, columns=tuple(map(given, self.columns)))
+
+    def drop(self, *names: str) -> "Schema":
+        """The schema without some columns: the target, for one."""
+        self.check(names)
+        left = tuple(column for column in self.columns if column.name not in names)
+        return dataclasses.replace(self, columns=left)
+
+    def to_json(self) -> str:
+        """The schema as text, to be kept with a model."""
+        content = {"version": VERSION, **dataclasses.asdict(self)}
+        return json.dumps(content, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Schema":
+        """The schema that `to_json` wrote; anything else is refused."""
+        from likely.data.schema_json import parse_schema
+
+        return parse_schema(text)
+
+    def __rich__(self) -> Any:
+        from likely.data.schema_views import terminal
+
+        return terminal(self)
+
+    def __str__(self) -> str:
+        from likely.data.schema_views import plain
+
+        return plain(self)
+
+    def _repr_html_(self) -> str:
+        from likely.data.schema_views import html
+
+        return html(self)
+
+
+def unknown_column(name: str, names: Sequence[str]) -> str:
+    """The sentence about a column that is not there."""
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {_listed(names)}."
+    return f"there is no column {name!r}; {hint}"
+
+
+def _listed(names: Sequence[str], most: int = 10) -> str:
+    shown = ", ".join(repr(name) for name in names[:most])
+    more = len(names) - most
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,77 @@
+"""Numbers: quantities, codes, 0 and 1, or the numbers of the rows."""
+
+import re
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from likely.data.columns import as_numbers
+from likely.data.summary import FEW, Summary
+
+NAMES_A_ROW = re.compile(r"(^|[_\W])(id|uuid|key|index|row)$|[a-z]I[dD]$", re.I)
+NAMES_A_CODE = re.compile(r"(^|[_\W])(zip|code|postcode|type|class|category)$", re.I)
+
+
+class Numbers(Summary):
+    """A column of numbers."""
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        self.whole, self.consecutive = True, True
+        self.last: float | None = None
+
+    def add(self, values: Any) -> None:
+        """Range, whole values, steps of one."""
+        x = as_numbers(values, self.name)
+        gone = np.isnan(x)
+        self.rows, self.missing = self.rows + len(x), self.missing + int(gone.sum())
+        x = x[~gone] if gone.any() else x
+        if not len(x):
+            return
+        ends = [x.min(), x.max()] + [e for e in (self.low, self.high) if e is not None]
+        if np.isfinite(ends).all():
+            self.low, self.high = float(min(ends)), float(max(ends))
+        self.whole = self.whole and _is_whole(x[:1000]) and _is_whole(x)
+        if not self.whole:
+            self.counts, self.consecutive = None, False
+            return
+        if self.counts is not None:
+            found, times = np.unique(x, return_counts=True)
+            self.count([int(value) for value in found], times)
+        if self.consecutive:
+            before = [] if self.last is None else [self.last]
+            self.consecutive = bool((np.diff([*before, *x[:1]]) == 1).all())
+            self.consecutive &= bool((np.diff(x) == 1).all())
+            self.last = float(x[-1])
+
+    def verdict(self) -> tuple[str, str, bool]:
+        """By the values, and where they leave it open by the name."""
+        if not self.whole:
+            return "number", "numbers with fractions", False
+        counts = self.counts
+        if counts is not None and set(counts) == {0, 1}:
+            return "boolean", "only 0 and 1", False
+        if self.consecutive and self.present >= 10:
+            return "number", "whole numbers that count the rows", True
+        unique = counts is None or len(counts) == self.present
+        if NAMES_A_ROW.search(self.name) and unique and self.present >= 10:
+            return "number", "a name for each row, to judge by its title", True
+        if counts is None:
+            return "number", "whole numbers, many different ones", False
+        if NAMES_A_CODE.search(self.name):
+            return "code", "whole numbers, codes to judge by the title", False
+        if len(counts) <= FEW and self.present >= 10 * len(counts) and _uneven(counts):
+            few = f"{len(counts)} whole numbers with uneven gaps"
+            return "code", f"{few}, which look like codes", False
+        return "number", "whole numbers", False
+
+
+def _is_whole(x: np.ndarray) -> bool:
+    return bool((x == np.floor(x)).all() and np.isfinite(x).all())
+
+
+def _uneven(counts: Counter) -> bool:
+    """Whether no gap between neighbours is the common one: 101, 205, 307, 550."""
+    gaps = np.diff(sorted(counts))
+    return len(gaps) >= 3 and bool(Counter(gaps.tolist()).most_common(1)[0][1] <= 1)

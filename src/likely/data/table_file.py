@@ -1,0 +1,198 @@
+"""Tables on the disk: text, Parquet and Arrow, whole or in chunks.
+
+The format is told by the first bytes, not by the name. Parquet and Arrow files are
+mapped into memory, so that what is not looked at costs nothing.
+"""
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any, Protocol, runtime_checkable
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from likely.data.cells import MISSING
+from likely.data.dialect import check_file, sniff
+from likely.data.errors import TableError, table_error
+from likely.data.text_table import TextTable
+
+ROWS = 1 << 16
+"""Rows of a Parquet or Arrow chunk."""
+ZIP = b"PK\x03\x04"
+EXCEL = b"\xd0\xcf\x11\xe0"
+
+
+@runtime_checkable
+class TableFile(Protocol):
+    """A table on the disk: iterate over its chunks, as often as you like."""
+
+    path: str | PathLike
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was guessed about the file, as sentences."""
+        ...
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        """Chunks, in the memory of a few of them."""
+        ...
+
+    def read(self) -> pa.Table:
+        """All rows at once."""
+        ...
+
+
+def read_table(path: str | PathLike, **options: Any) -> pa.Table:
+    """A table from a file, as an Arrow table.
+
+    Args:
+        path: CSV, TSV (gzip, bz2 and zstd too), Parquet, Arrow or Feather.
+        **options: those of `open_table`.
+
+    Raises:
+        TableError: names the file, and the line and column where there is one.
+
+    Example:
+        ```python
+        from likely import data
+
+        table = data.read_table("houses.csv")
+        data.Schema.infer(table)
+        ```
+    """
+    return open_table(path, **options).read()
+
+
+def open_table(
+    path: str | PathLike,
+    *,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    readings: Mapping[str, str] | None = None,
+    missing: Sequence[str] = MISSING,
+    ragged: str = "error",
+) -> TableFile:
+    """A table on the disk, for files larger than memory.
+
+    Args:
+        path: CSV, TSV (gzip, bz2 and zstd too), Parquet, Arrow or Feather.
+        encoding: of text; told from the file where None.
+        delimiter: of text; told from the file where None.
+        header: whether the first row of text holds names; told where None.
+        readings: how columns of text are read, such as `{"zip": "text"}`.
+        missing: cells of text that stand for a missing value.
+        ragged: "error" or "skip", for rows of text with too few or too many cells.
+    """
+    check_file(path)
+    try:
+        with open(path, "rb") as file:
+            head = file.read(8)
+    except OSError as error:
+        raise table_error(path, f"cannot be opened ({error}).") from error
+    if head.startswith(b"PAR1"):
+        return ParquetTable(path)
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return ArrowTable(path)
+    if head.startswith((ZIP, EXCEL)):
+        raise table_error(path, "is a zip archive or Excel sheet; save it as CSV.")
+    dialect = sniff(path, encoding=encoding, delimiter=delimiter, header=header)
+    return TextTable(path, dialect, readings=readings, missing=missing, ragged=ragged)
+
+
+class ParquetTable:
+    """A Parquet file: a `TableFile`."""
+
+    notes = ()
+
+    def __init__(self, path: str | PathLike):
+        self.path = path
+        with _sentences(path), self._open() as file:
+            self.names = _checked_names(path, file.schema_arrow.names)
+            if not file.metadata.num_rows:
+                raise table_error(path, "has no rows; give some.")
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        """Chunks of some ten thousand rows."""
+        with _sentences(self.path), self._open() as file:
+            for batch in file.iter_batches(ROWS, use_threads=False):
+                yield _validated(pa.Table.from_batches([batch]))
+
+    def read(self) -> pa.Table:
+        """All rows at once."""
+        with _sentences(self.path), self._open() as file:
+            return _validated(file.read())
+
+    def _open(self) -> pq.ParquetFile:
+        return pq.ParquetFile(str(self.path), memory_map=True)
+
+
+class ArrowTable:
+    """An Arrow (Feather) file or stream: a `TableFile`."""
+
+    notes = ()
+
+    def __init__(self, path: str | PathLike):
+        self.path = path
+        with _sentences(path), pa.memory_map(str(path)) as file:
+            self.names = _checked_names(path, _reader(file).schema.names)
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        """The record batches of the file, mapped."""
+        with _sentences(self.path), pa.memory_map(str(self.path)) as file:
+            for batch in _batches(_reader(file)):
+                yield _validated(pa.Table.from_batches([batch]))
+
+    def read(self) -> pa.Table:
+        """All rows at once, mapped."""
+        chunks = list(self)
+        if not sum(len(chunk) for chunk in chunks):
+            raise table_error(self.path, "has no rows; give some.")
+        return pa.concat_tables(chunks)
+
+
+def _reader(file: pa.NativeFile):
+    magic = file.read(6)
+    file.seek(0)
+    return pa.ipc.open_file(file) if magic == b"ARROW1" else pa.ipc.open_stream(file)
+
+
+def _batches(reader) -> Iterator[pa.RecordBatch]:
+    if isinstance(reader, pa.RecordBatchFileReader):
+        return (reader.get_batch(i) for i in range(reader.num_record_batches))
+    return iter(reader)
+
+
+def _checked_names(path: str | PathLike, names: Sequence[str]) -> tuple[str, ...]:
+    if not names:
+        raise table_error(path, "has no columns; give a table.")
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise table_error(path, "appears more than once; rename it.", column=twice[0])
+    return tuple(names)
+
+
+def _validated(table: pa.Table) -> pa.Table:
+    """The table after a look at every offset in it: a damaged file may lie."""
+    table.validate(full=True)
+    return table
+
+
+@contextlib.contextmanager
+def _sentences(path: str | PathLike) -> Iterator[None]:
+    """Turn what Arrow raises about a file into a `TableError`."""
+    try:
+        yield
+    except TableError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, MemoryError, KeyError) as error:
+        said = str(error).partition("\n")[0][:200]
+        problem = f"is damaged or holds what cannot be read ({said})."
+        raise table_error(path, problem) from error

@@ -1,0 +1,144 @@
+"""The cells of a text table, in chunks: Arrow parts the text and finds what is wrong.
+
+Every column arrives as text. That is as fast as letting Arrow guess the types (which it
+fixes after the first block of a stream), and leaves the reading of the cells to
+`likely.data.cells`.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from likely.data.dialect import Dialect, open_bytes
+from likely.data.errors import TableError, table_error
+
+BLOCK = 1 << 23
+"""Bytes of text in a chunk; a row may not be longer."""
+LOOK = 2_000_000
+"""Rows that are searched for the line of an error."""
+
+
+class TextCells(NamedTuple):
+    """Where the text is and how it is written."""
+
+    path: str | PathLike
+    dialect: Dialect
+    missing: Sequence[str]
+    """Cells that stand for a missing value."""
+    ragged: str = "error"
+    """What is done with rows of another length: "error" or "skip"."""
+
+    def chunks(
+        self, columns: Sequence[str] | None = None
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Chunks of text cells, each with the number of rows before it.
+
+        Raises:
+            TableError: names the line, and the column where there is one.
+        """
+        rows, last = 0, None
+        try:
+            with open_bytes(self.path, self.dialect.compression) as file:
+                for cells in self._open(file, columns, threads=True):
+                    if len(cells):
+                        yield rows, cells
+                        rows, last = rows + len(cells), cells
+        except (OSError, UnicodeError, pa.ArrowException) as error:
+            raise self._located(error) from error
+        if not rows:
+            raise table_error(self.path, "has a header but no rows; give some.")
+        if last is not None and columns is None:
+            self._check_quotes(last, rows)
+
+    def line(self, row: int) -> int | None:
+        """The line on which a row begins; the first row of the file is 1."""
+        encoding = self.dialect.encoding
+        with open_bytes(self.path, self.dialect.compression) as file:
+            text = io.TextIOWrapper(file, encoding, errors="replace", newline="")
+            reader = csv.reader(text, delimiter=self.dialect.delimiter)
+            line = 1
+            try:
+                while 0 < row <= LOOK:
+                    line = reader.line_num + 1
+                    row -= bool(next(reader))
+            except (csv.Error, StopIteration, OSError, UnicodeError):
+                return None
+        return line if not row else None
+
+    def _open(self, file, columns: Sequence[str] | None, *, threads: bool):
+        names = self.dialect.names
+        return pacsv.open_csv(
+            file,
+            read_options=pacsv.ReadOptions(
+                use_threads=threads,
+                block_size=BLOCK,
+                column_names=list(names),
+                skip_rows_after_names=int(self.dialect.header),
+                encoding=self.dialect.encoding,
+            ),
+            parse_options=pacsv.ParseOptions(
+                delimiter=self.dialect.delimiter,
+                newlines_in_values=True,
+                invalid_row_handler=lambda row: self.ragged,
+            ),
+            convert_options=pacsv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                include_columns=columns,
+                null_values=list(self.missing),
+                strings_can_be_null=True,
+            ),
+        )
+
+    def _located(self, error: Exception) -> TableError:
+        """The error as a sentence; in one thread Arrow also counts the rows."""
+        try:
+            with open_bytes(self.path, self.dialect.compression) as file:
+                for _ in self._open(file, None, threads=False):
+                    pass
+        except (OSError, UnicodeError, pa.ArrowException) as again:
+            error = again
+        said = str(error)
+        row = re.search(r"Row #(\d+)", said)
+        place = re.search(r"In CSV column #(\d+)", said)
+        return table_error(
+            self.path,
+            _sentence(said),
+            line=self.line(int(row[1])) if row else None,
+            column=self.dialect.names[int(place[1])] if place else None,
+        )
+
+    def _check_quotes(self, last: pa.RecordBatch, rows: int) -> None:
+        """Refuse a last cell that swallowed the rest of the file."""
+        cell = last.column(last.num_columns - 1)[-1].as_py() or ""
+        if "\n" not in cell or self.dialect.compression:
+            return
+        with Path(self.path).open("rb") as file:
+            file.seek(max(0, Path(self.path).stat().st_size - 64))
+            tail = file.read().rstrip(b"\r\n\0 ")
+        if not tail.endswith(b'"'):
+            line = self.line(rows + self.dialect.header)
+            problem = f"the quote before {cell[:30]!r} is never closed; close it."
+            raise table_error(self.path, problem, line=line)
+
+
+def _sentence(said: str) -> str:
+    """What Arrow said about a file, with what to do."""
+    width = re.search(r"Expected (\d+) columns, got (\d+)", said)
+    if width:
+        return (
+            f"has {width[2]} cells where the first row has {width[1]}; correct it, or "
+            "pass ragged='skip' to leave such rows out."
+        )
+    if "invalid UTF8" in said:
+        return "is not valid UTF-8; pass encoding='cp1252' or the encoding it has."
+    if "straddles two block" in said:
+        size = f"{BLOCK >> 20} MB"
+        return f"has a row of more than {size}; is a quote opened and not closed?"
+    return f"cannot be read as a table ({said.partition(chr(10))[0][:200]})."

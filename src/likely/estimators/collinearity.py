@@ -1,0 +1,62 @@
+"""Which columns of a design are combinations of others, in the user's names."""
+
+import warnings
+
+import numpy as np
+from jaxtyping import Float
+from scipy.linalg import lstsq, qr
+
+LARGEST = 20_000_000
+
+
+class CollinearityWarning(UserWarning):
+    """Columns are linearly dependent: some coefficients are not determined."""
+
+
+def warn_collinear(
+    X: Float[np.ndarray, "n d"], names: np.ndarray | None, intercept: bool
+) -> None:
+    """Warn, naming a dependent column and the columns it is made of."""
+    culprit, parts = _dependence(X, intercept)
+    label = [
+        f"column {j}" if names is None else repr(names[j]) for j in range(X.shape[1])
+    ]
+    if culprit is None:
+        what = f"the {X.shape[1]} columns are linearly dependent"
+    elif parts:
+        what = f"{label[culprit]} is a linear combination of " + ", ".join(
+            label[j] for j in parts
+        )
+    else:
+        what = (
+            f"{label[culprit]} is constant"
+            if intercept
+            else f"{label[culprit]} is zero"
+        )
+    warnings.warn(
+        f"{what}, so the data do not determine all coefficients; this is the solution "
+        "of least norm. Drop the column, or use Ridge.",
+        CollinearityWarning,
+        stacklevel=5,
+    )
+
+
+def _dependence(X: np.ndarray, intercept: bool) -> tuple[int | None, list[int]]:
+    """A dependent column and the few others that make it up, if n is not too large."""
+    if X.size > LARGEST:
+        return None, []
+    X = X - X.mean(0) if intercept else X
+    length = np.linalg.norm(X, axis=0)
+    size = length.max(initial=0.0)
+    still = np.flatnonzero(length <= 1e-12 * max(size, 1e-300))
+    if still.size:
+        return int(still[0]), []
+    R, order = qr(X / length, mode="r", pivoting=True)
+    diagonal = np.abs(np.diagonal(R))
+    rank = int((diagonal > 1e-10 * diagonal[0]).sum())
+    if rank == X.shape[1]:
+        return None, []
+    culprit = order[rank]
+    kept = np.sort(order[:rank])
+    share = lstsq(X[:, kept] / length[kept], X[:, culprit] / length[culprit])[0]
+    return int(culprit), [int(j) for j in kept[np.abs(share) > 1e-8]]

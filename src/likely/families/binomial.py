@@ -1,0 +1,101 @@
+r"""The binomial family: successes among n trials (A19)."""
+
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import betainc, gammaln, logit
+from jaxtyping import Array, Float, Num
+from numpyro import distributions
+
+from likely.core.precision import number
+from likely.core.rows import weighted_mean
+from likely.families.counts import count_of, not_whole
+from likely.families.family import AbstractFamily
+from likely.families.inversion import discrete_quantile, normal_guess
+
+
+class Binomial(AbstractFamily):
+    r"""y of n trials, p = σ(η): $-\log p = n \log(1+e^η) - yη - \log\binom ny$.
+
+    The sum of n independent Bernoulli variables; with n = 1 it is one.
+    """
+
+    total_count: np.ndarray
+    n_eta: int = eqx.field(default=1, static=True)
+    discrete: ClassVar[bool] = True
+    remedy: ClassVar[str] = "Raise total_count, or use Poisson for unlimited counts."
+
+    def __init__(self, total_count: int):
+        self.total_count = number(count_of(total_count, "total_count"))
+        self.n_eta = 1
+
+    @property
+    def needs(self) -> str:
+        """Which counts are possible."""
+        return f"counts from 0 to {int(self.total_count)}"
+
+    def theta(self, eta: Float[Array, "*n 1"]) -> dict[str, Array]:
+        """The log-odds of a success, and the number of trials."""
+        trials = jnp.full(eta.shape[:-1], self.total_count, dtype=int)
+        return {"logits": eta[..., 0], "total_count": trials}
+
+    def eta(self, *, logits: Any, total_count: Any = None) -> Float[Array, "*n 1"]:
+        """The log-odds."""
+        return jnp.asarray(logits)[..., None]
+
+    def distribution(self, **theta: Any) -> distributions.BinomialLogits:
+        """NumPyro's binomial."""
+        return distributions.BinomialLogits(**theta)
+
+    def marginal(
+        self, y: Num[Array, " n"], w: Float[Array, " n"]
+    ) -> Float[Array, " 1"]:
+        """The log-odds of the frequency, kept half a trial away from certainty."""
+        half = 0.5 / (w.sum() * self.total_count + 1)
+        frequency = weighted_mean(y, w) / self.total_count
+        return logit(jnp.clip(frequency, half, 1 - half))[None]
+
+    def outside(self, y: np.ndarray) -> np.ndarray:
+        """Negative, not whole, or above n."""
+        return not_whole(y) | (y > self.total_count)
+
+    def log_prob(
+        self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]
+    ) -> Float[Array, "*n"]:
+        """log C(n, y) − y log(1 + e^−η) − (n − y) log(1 + e^η)."""
+        n, logits = self.total_count.astype(eta.dtype), eta[..., 0]
+        choices = gammaln(n + 1) - gammaln(y + 1.0) - gammaln(n - y + 1)
+        losses = y * jax.nn.softplus(-logits) + (n - y) * jax.nn.softplus(logits)
+        return choices - losses
+
+    def cdf(self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
+        """P(Y ≤ y) = I(1 − p; n − ⌊y⌋, ⌊y⌋ + 1), the incomplete beta function."""
+        return binomial_cdf(eta[..., 0], self.total_count, y)
+
+    def quantile(
+        self, eta: Float[Array, "*n 1"], q: Float[Array, "*n"]
+    ) -> Float[Array, "*n"]:
+        """By bisection."""
+        mean = self.total_count * jax.nn.sigmoid(eta[..., 0])
+        guess = normal_guess(q, mean, mean * jax.nn.sigmoid(-eta[..., 0]))
+        found = discrete_quantile(lambda y: self.cdf(eta, y), q, *guess)
+        return jnp.minimum(found, self.total_count)
+
+    def mode(self, eta: Float[Array, "*n 1"]) -> Float[Array, "*n"]:
+        """⌊(n + 1) p⌋, at most n."""
+        mode = jnp.floor((self.total_count + 1) * jax.nn.sigmoid(eta[..., 0]))
+        return jnp.minimum(mode, self.total_count)
+
+
+def binomial_cdf(
+    logits: Float[Array, "*n"], n: Any, y: Num[Array, "*n"]
+) -> Float[Array, "*n"]:
+    """P(Y ≤ y) for n trials, any real y."""
+    k = jnp.clip(jnp.floor(y), -1.0, n).astype(logits.dtype)
+    inside = (k >= 0) & (k < n)
+    safe = jnp.where(inside, k, 0.0)
+    lower = betainc(jnp.maximum(n - safe, 1.0), safe + 1, jax.nn.sigmoid(-logits))
+    return jnp.where(inside, lower, jnp.where(k < 0, 0.0, 1.0))

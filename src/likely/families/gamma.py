@@ -1,0 +1,110 @@
+r"""The gamma family: positive values with a constant coefficient of variation (A29)."""
+
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import gammaln, ndtri
+from jaxtyping import Array, Float, Num
+from numpyro import distributions
+
+from likely.core.numerics import HALF_LOG_2PI, expm1_minus, stirling
+from likely.core.rows import weighted_mean
+from likely.families.family import AbstractFamily
+from likely.families.incomplete import gamma_cdf
+from likely.families.inversion import continuous_quantile
+from likely.families.links import column, fixed, log_positive, positive, stack
+from likely.families.maximum import maximum
+
+
+class Gamma(AbstractFamily):
+    r"""y > 0 with mean μ and shape a, so scale b = μ/a and variance μ²/a.
+
+    $$-\log p = \log y + \tfrac12 \log\frac{2π}{a} + S(a) + a\,(e^t - 1 - t),
+      \qquad t = \log\frac{y}{μ},$$
+
+    with S(a) what Stirling's formula leaves of log Γ(a): the familiar
+    $y^{a-1} e^{-y/b} / (b^a Γ(a))$, written so that nothing cancels for large a.
+    η = (log μ, log a), or (log μ) with the shape fixed by `concentration`; at a = 1 it
+    is exponential with rate 1/μ.
+    """
+
+    concentration: np.ndarray | None
+    needs: ClassVar[str] = "finite numbers above 0"
+    remedy: ClassVar[str] = "Use Exponential where 0 occurs, Normal for both signs."
+
+    def __init__(self, concentration: float | int | None = None):
+        self.concentration = fixed(concentration, "concentration")
+
+    @property
+    def n_eta(self) -> int:
+        """1 with a fixed shape, else 2."""
+        return 2 if self.concentration is None else 1
+
+    def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
+        """Shape a and rate 1/b = a/μ, as NumPyro has it."""
+        shape = positive(eta, 1, self.concentration)
+        return {"concentration": shape, "rate": shape / positive(eta, 0)}
+
+    def eta(self, *, concentration: Any = None, rate: Any) -> Float[Array, "*n k"]:
+        """(log μ) or (log μ, log a)."""
+        if self.concentration is None:
+            mean = jnp.asarray(concentration) / jnp.asarray(rate)
+            return stack(column(mean), column(concentration))
+        return stack(column(self.concentration / jnp.asarray(rate)))
+
+    def distribution(self, **theta: Any) -> distributions.Gamma:
+        """NumPyro's gamma."""
+        return distributions.Gamma(**theta)
+
+    def marginal(
+        self, y: Num[Array, " n"], w: Float[Array, " n"]
+    ) -> Float[Array, " k"]:
+        """The mean, and a by Newton's method: log a − ψ(a) = log mean − mean log."""
+        mean = weighted_mean(y, w)
+        if self.concentration is not None:
+            return stack(column(mean))
+        gap = jnp.log(mean) - weighted_mean(jnp.log(y), w)
+        shape = 0.5 / jnp.maximum(gap, jnp.finfo(mean.dtype).eps)
+        return maximum(self, y, w, stack(column(mean), column(shape)))
+
+    def outside(self, y: np.ndarray) -> np.ndarray:
+        """Not positive, or not finite."""
+        return ~((y > 0) & np.isfinite(y))
+
+    def log_prob(
+        self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]
+    ) -> Float[Array, "*n"]:
+        """½ log(a/2π) − S(a) − log y − a(e^t − 1 − t)."""
+        log_a = log_positive(eta, 1, self.concentration)
+        log_y = jnp.log(jnp.where(y > 0, y, 1.0))
+        a, t = jnp.exp(log_a), log_y - log_positive(eta, 0)
+        inside = 0.5 * log_a - HALF_LOG_2PI - stirling(a) - log_y - a * expm1_minus(t)
+        return jnp.where(
+            y > 0, inside, jnp.where((y == 0) & (a < 1), jnp.inf, -jnp.inf)
+        )
+
+    def cdf(self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
+        """P(a, y/b), the lower incomplete gamma function."""
+        a = positive(eta, 1, self.concentration)
+        x = a / positive(eta, 0) * jnp.maximum(y, 0.0)
+        return gamma_cdf(a, jnp.minimum(x, jnp.finfo(x.dtype).max))[0]
+
+    def quantile(
+        self, eta: Float[Array, "*n k"], q: Float[Array, "*n"]
+    ) -> Float[Array, "*n"]:
+        """By bisection."""
+        a = positive(eta, 1, self.concentration)
+        root = 1 - 1 / (9 * a) + ndtri(q) / (3 * jnp.sqrt(a))  # Wilson and Hilferty
+        small = jnp.exp((jnp.log(q) + gammaln(a + 1)) / a)  # exact as q → 0
+        guess = jnp.clip(jnp.maximum(a * root**3, small), 1e-300, 1e300)
+        zero = jnp.zeros_like(guess)
+        far = zero + jnp.finfo(zero.dtype).max
+        x = continuous_quantile(lambda x: gamma_cdf(a, x)[0], q, guess, zero, far)
+        x = jnp.where(q > 0, jnp.where(q < 1, x, jnp.inf), 0.0)
+        return x * positive(eta, 0) / a
+
+    def mode(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n"]:
+        """μ (a − 1)/a, and 0 for a ≤ 1."""
+        mean, a = positive(eta, 0), positive(eta, 1, self.concentration)
+        return jnp.maximum(mean - mean / a, 0.0)

@@ -1,0 +1,108 @@
+r"""The negative binomial family: counts with extra variance (A22)."""
+
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import betainc, gammaln
+from jaxtyping import Array, Float, Num
+from numpyro import distributions
+
+from likely.core.numerics import log_rising
+from likely.core.rows import weighted_mean
+from likely.families.counts import not_whole
+from likely.families.family import AbstractFamily
+from likely.families.inversion import discrete_quantile, normal_guess
+from likely.families.links import column, fixed, log_positive, positive, stack
+from likely.families.maximum import maximum
+from likely.families.poisson import poisson_cdf
+
+
+class NegativeBinomial(AbstractFamily):
+    r"""Counts with mean μ and variance μ + μ²/r, Poisson as the concentration r → ∞.
+
+    $$-\log p = (r+y) \log(1 + \tfrac{μ}{r}) - y \log μ + \log y! - R(r, y),$$
+
+    with $R = \log Γ(r+y) - \log Γ(r) - y \log r$, which vanishes as r → ∞. In the
+    letters of "k failures before the r-th success", $\binom{k+r-1}{r-1} p^r (1-p)^k$,
+    the success probability is p = r/(r + μ), so μ = r(1−p)/p; r need not be whole.
+    η = (log μ, log r), or (log μ) with `concentration` fixed; at r = 1 it is geometric.
+    """
+
+    concentration: np.ndarray | None
+    discrete: ClassVar[bool] = True
+    needs: ClassVar[str] = "counts (0, 1, 2, ...)"
+    remedy: ClassVar[str] = "Use Normal for real or Gamma for positive values."
+
+    def __init__(self, concentration: float | int | None = None):
+        self.concentration = fixed(concentration, "concentration")
+
+    @property
+    def n_eta(self) -> int:
+        """1 with a fixed concentration, else 2."""
+        return 2 if self.concentration is None else 1
+
+    def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
+        """Mean and concentration."""
+        mean, r = positive(eta, 0), positive(eta, 1, self.concentration)
+        return {"mean": mean, "concentration": r}
+
+    def eta(self, *, mean: Any, concentration: Any = None) -> Float[Array, "*n k"]:
+        """(log μ) or (log μ, log r)."""
+        free = self.concentration is None
+        return stack(column(mean), column(concentration) if free else None)
+
+    def distribution(self, **theta: Any) -> distributions.NegativeBinomial2:
+        """NumPyro's negative binomial."""
+        return distributions.NegativeBinomial2(**theta)
+
+    def marginal(
+        self, y: Num[Array, " n"], w: Float[Array, " n"]
+    ) -> Float[Array, " k"]:
+        """The mean count, and r by Newton's method from its moment estimate."""
+        mean = weighted_mean(y, w)
+        mean = jnp.where(mean > 0, mean, 0.5 / w.sum())
+        extra = weighted_mean((y - mean) ** 2, w) - mean
+        r = jnp.where(extra > 0, mean**2 / jnp.where(extra > 0, extra, 1.0), 100.0)
+        start = self.eta(mean=mean, concentration=jnp.clip(r, 1e-3, 1e3))
+        return start if self.concentration is not None else maximum(self, y, w, start)
+
+    def outside(self, y: np.ndarray) -> np.ndarray:
+        """Negative or not whole."""
+        return not_whole(y)
+
+    def log_prob(
+        self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]
+    ) -> Float[Array, "*n"]:
+        """R(r, y) − log y! + y log μ − (r + y) log(1 + μ/r)."""
+        y, log_mean = y.astype(eta.dtype), log_positive(eta, 0)
+        log_r = log_positive(eta, 1, self.concentration)
+        r = jnp.exp(log_r)
+        shape = log_rising(r, y) - gammaln(y + 1)
+        return shape + y * log_mean - (r + y) * jnp.log1p(jnp.exp(log_mean - log_r))
+
+    def cdf(self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
+        """I(p; r, ⌊y⌋ + 1); near the Poisson limit its cdf and the first correction."""
+        mean, r = positive(eta, 0), positive(eta, 1, self.concentration)
+        k = jnp.clip(jnp.floor(y), 0.0, 1e15).astype(mean.dtype)
+        poisson = mean**2 < 1e-5 * r
+        beta_r = jnp.where(poisson, 1.0, r)
+        beta = betainc(beta_r, k + 1, beta_r / (beta_r + mean))
+        rate = jnp.where(poisson, mean, 1.0)
+        mass = jnp.exp(k * jnp.log(rate) - rate - gammaln(k + 1))
+        limit = poisson_cdf(rate, k) - rate * (k - rate) * mass / (2 * r)
+        inside = jnp.where(poisson, limit, beta)
+        return jnp.where(y < 0, 0.0, jnp.where(jnp.isinf(y), 1.0, inside))
+
+    def quantile(
+        self, eta: Float[Array, "*n k"], q: Float[Array, "*n"]
+    ) -> Float[Array, "*n"]:
+        """By bisection."""
+        mean, r = positive(eta, 0), positive(eta, 1, self.concentration)
+        guess = normal_guess(q, mean, mean + mean**2 / r)
+        return discrete_quantile(lambda y: self.cdf(eta, y), q, *guess)
+
+    def mode(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n"]:
+        """⌊μ (r − 1)/r⌋, and 0 for r ≤ 1."""
+        mean, r = positive(eta, 0), positive(eta, 1, self.concentration)
+        return jnp.floor(jnp.maximum(mean - mean / r, 0.0))

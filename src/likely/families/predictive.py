@@ -1,0 +1,228 @@
+"""What `predict_dist` returns: a distribution with NumPy on both sides.
+
+A NumPyro distribution built in the float64 scope silently turns float32 outside it
+and in other threads. A `Predictive` holds the family and η as NumPy arrays, enters
+the scope by itself for every question, pads rows so that few programs exist, and
+gives labels back as the user wrote them.
+"""
+
+import html
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from likely.core.checks import InputError
+from likely.core.precision import float64
+from likely.core.random import key_of
+from likely.core.rows import pad_rows, size_class
+from likely.families.bernoulli import Bernoulli
+from likely.families.categorical import Categorical
+from likely.families.family import AbstractFamily
+from likely.families.numpyro_calls import lenient
+
+
+class Predictive:
+    """p(y | x) for each of n rows; ask it for numbers.
+
+    Args:
+        family: the distribution family.
+        eta: (n, k) unconstrained parameters.
+        classes: labels for class numbers, where y is a class.
+    """
+
+    def __init__(
+        self,
+        family: AbstractFamily,
+        eta: Float[np.ndarray, "n k"],
+        classes: Any = None,
+    ):
+        self.family = family
+        self.classes = None if classes is None else np.asarray(classes)
+        self.eta = np.asarray(eta, dtype=np.float64)
+        if self.eta.shape[1:] != (family.n_eta,):
+            raise InputError(
+                f"eta has shape {self.eta.shape}, but {type(family).__name__} needs "
+                f"{family.n_eta} entries for each row: (n, {family.n_eta})."
+            )
+
+    def __len__(self) -> int:
+        return len(self.eta)
+
+    def __repr__(self) -> str:
+        return f"Predictive({type(self.family).__name__}, n={len(self)})"
+
+    def _repr_html_(self) -> str:
+        rows = min(5, len(self))
+        theta = Predictive(self.family, self.eta[:rows]).theta
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in theta)
+        body = "".join(
+            "<tr>"
+            + "".join(f"<td>{_short(v[i])}</td>" for v in theta.values())
+            + "</tr>"
+            for i in range(rows)
+        )
+        more = f"<p>… {len(self) - rows} more rows</p>" if len(self) > rows else ""
+        caption = html.escape(repr(self))
+        return f"<table><caption>{caption}</caption><tr>{head}</tr>{body}</table>{more}"
+
+    @property
+    def theta(self) -> dict[str, np.ndarray]:
+        """The named parameters of the distribution, one entry for each row."""
+        return self._ask(_theta)
+
+    @property
+    def mean(self) -> np.ndarray:
+        """E[y]; for classes, the probabilities (see `probs`)."""
+        return self.probs if self._is_class else self._ask(_mean)
+
+    @property
+    def std(self) -> np.ndarray:
+        """Standard deviation of y (of the indicator of each class, for classes)."""
+        if self._is_class:
+            return np.sqrt(self.probs * (1 - self.probs))
+        return self._ask(_std)
+
+    @property
+    def mode(self) -> np.ndarray:
+        """The most probable y, as a label where y is a class."""
+        return self._decode(self._ask(_mode))
+
+    @property
+    def probs(self) -> np.ndarray:
+        """(n, c) class probabilities."""
+        if not isinstance(self.family, Bernoulli | Categorical):
+            raise AttributeError(
+                f"{type(self.family).__name__} has no classes; ask for cdf or quantile."
+            )
+        return self._ask(_probs)
+
+    def log_prob(self, y: Any) -> np.ndarray:
+        """log p(y) of each row, in nats; −∞ where y is impossible."""
+        y = self._rows(self._encode(y), "y")
+        impossible = self.family.outside(y)
+        some = np.asarray(self._ask(_mode)) if impossible.any() else y
+        mask = impossible[:, None] if self.family.multivariate else impossible
+        answer = self._ask(_log_prob, np.where(mask, some, y))
+        missing = np.isnan(y).any(-1) if self.family.multivariate else np.isnan(y)
+        return np.where(missing, np.nan, np.where(impossible, -np.inf, answer))
+
+    def cdf(self, y: Any) -> np.ndarray:
+        """P(Y ≤ y) of each row (and output); `y` for all rows, or for each."""
+        return self._ask(_cdf, self._rows(self._encode(y), "y"))
+
+    def quantile(self, q: Any) -> np.ndarray:
+        """The smallest y with P(Y ≤ y) ≥ q; `q` for all rows, or for each."""
+        q = np.asarray(q, np.float64)
+        if not ((q >= 0) & (q <= 1)).all():
+            raise InputError("q must lie between 0 and 1; it is a probability.")
+        if self.family.multivariate and q.shape == (len(self),):
+            q = q[:, None]
+        return self._decode(self._ask(_quantile, self._rows(q, "q")))
+
+    def interval(self, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper ends of the central interval of this coverage."""
+        if not 0 <= coverage <= 1:
+            raise InputError(f"coverage is {coverage}; give a number from 0 to 1.")
+        tail = (1 - coverage) / 2
+        return self.quantile(tail), self.quantile(1 - tail)
+
+    def sample(self, n: int = 1, *, random_state: Any = None) -> np.ndarray:
+        """(n, rows, ...) independent draws; the first are those of a smaller sample."""
+        with float64():
+            keys = jax.random.split(key_of(random_state), size_class(n))
+            draws = _sample(self.family, pad_rows(self.eta), keys)
+            return self._decode(np.asarray(draws)[:n, : len(self)])
+
+    @property
+    def _is_class(self) -> bool:
+        """Whether y is a class; a Bernoulli without labels is a number."""
+        return self.classes is not None or isinstance(self.family, Categorical)
+
+    def _encode(self, y: Any) -> np.ndarray:
+        """Labels as class numbers, everything as float64."""
+        y = np.asarray(y)
+        if self.classes is None:
+            return y.astype(np.float64)
+        order = np.argsort(self.classes)
+        place = np.searchsorted(self.classes, y, sorter=order)
+        codes = order[np.minimum(place, len(order) - 1)]
+        if not np.all(self.classes[codes] == y):
+            known = self.classes.tolist()
+            raise InputError(f"y has labels that are not among {known}.")
+        return codes.astype(np.float64)
+
+    def _decode(self, y: np.ndarray) -> np.ndarray:
+        return y if self.classes is None else self.classes[y.astype(int)]
+
+    def _rows(self, values: np.ndarray, name: str) -> np.ndarray:
+        """One value (or vector of outputs) for each row."""
+        n, family = len(self), self.family
+        shape = (n, family.n_outputs) if family.multivariate else (n,)
+        try:
+            return np.broadcast_to(values, shape)
+        except ValueError:
+            one = f"{family.n_outputs} numbers" if family.multivariate else "one number"
+            raise InputError(
+                f"{name} has shape {values.shape}; give {one}, or shape {shape}."
+            ) from None
+
+    def _ask(self, question, *rows: np.ndarray) -> Any:
+        with float64():
+            answer = question(self.family, *map(pad_rows, (self.eta, *rows)))
+            return jax.tree.map(lambda a: np.asarray(a)[: len(self)], answer)
+
+
+def _short(value: Any) -> str:
+    return html.escape(
+        np.array2string(np.asarray(value), precision=4, separator=", ", threshold=9)
+    )
+
+
+@eqx.filter_jit
+def _theta(family, eta):
+    return family.theta(eta)
+
+
+@eqx.filter_jit
+def _mean(family, eta):
+    return family(eta).mean
+
+
+@eqx.filter_jit
+def _std(family, eta):
+    return jnp.sqrt(family(eta).variance)
+
+
+@eqx.filter_jit
+def _mode(family, eta):
+    return family.mode(eta)
+
+
+@eqx.filter_jit
+def _probs(family, eta):
+    return family.probs(eta)
+
+
+@eqx.filter_jit
+def _log_prob(family, eta, y):
+    return family.log_prob(eta, y)
+
+
+@eqx.filter_jit
+def _cdf(family, eta, y):
+    return family.cdf(eta, y)
+
+
+@eqx.filter_jit
+def _quantile(family, eta, q):
+    return family.quantile(eta, q)
+
+
+@eqx.filter_jit
+def _sample(family, eta, keys):
+    with lenient():
+        return jax.vmap(family(eta).sample)(keys)

@@ -1,0 +1,40 @@
+r"""The simplex and the ways onto it: softmax, sigmoid and their inverses (C15-C19).
+
+$$\operatorname{softmax}(x)_i = \frac{e^{x_i}}{\sum_j e^{x_j}}, \qquad
+  \operatorname{logsumexp}(x) = c + \log\sum_j e^{x_j - c},\quad c = \max_j x_j .$$
+
+With two outputs, softmax is the sigmoid of their difference (D16).
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+logsumexp = jax.nn.logsumexp
+sigmoid = jax.nn.sigmoid
+logit = jax.scipy.special.logit
+
+
+def softmax(
+    x: Float[Array | np.ndarray, "*n k"], temperature: float | Array = 1.0
+) -> Float[Array, "*n k"]:
+    r"""$\operatorname{softmax}(x / τ)$ over the last axis, its limits included.
+
+    τ = ∞ gives the constant vector 1/k; τ = 0 gives the one-hot vector of the largest
+    entry (shared where several are equally large).
+    """
+    x = jnp.asarray(x, jnp.result_type(float, x))
+    gap = x - jnp.max(x, -1, keepdims=True)  # ≤ 0, and 0 at the largest
+    t = jnp.asarray(temperature, x.dtype)
+    cold = jnp.where(gap < 0, -jnp.inf, 0.0)
+    return jax.nn.softmax(jnp.where(t > 0, gap / jnp.where(t > 0, t, 1.0), cold), -1)
+
+
+def in_simplex(
+    p: Float[Array | np.ndarray, "*n k"], tolerance: float = 1e-8
+) -> np.ndarray:
+    """Whether each row of p has no negative entry and sums to 1, up to `tolerance`."""
+    p = np.asarray(p, dtype=np.float64)
+    total = np.abs(p.sum(-1) - 1) <= tolerance
+    return np.asarray(total & (p >= -tolerance).all(-1))

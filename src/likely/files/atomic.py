@@ -1,0 +1,79 @@
+"""Whole files or none: a temporary name, fsync, rename, fsync of the folder.
+
+A reader sees the old file or the new one, whatever happens in between, a kill or a
+power cut included; what a kill can leave behind is a `.name.*.tmp` beside the file.
+"""
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, TypeVar
+
+from likely.files.errors import FileError
+
+T = TypeVar("T")
+
+
+def replace(
+    path: Path, write: Callable[[IO[bytes]], T], ours: Callable[[Path], bool]
+) -> T:
+    """Put what `write` writes in the place of a file, in one step.
+
+    Args:
+        path: the file; a link is followed.
+        write: writes into a file that is open.
+        ours: whether a file that is there already may be replaced.
+    """
+    target = Path(os.path.realpath(path))
+    mode = mode_of(target, ours)
+    name = target.name[:100]
+    temporary = target.with_name(f".{name}.{secrets.token_hex(8)}.tmp")
+    with _removed_on_failure(temporary):
+        with temporary.open("xb") as file:
+            result = write(file)
+            file.flush()
+            if mode is not None:
+                os.chmod(temporary, mode)
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    _sync_folder(target.parent)
+    return result
+
+
+def mode_of(target: Path, ours: Callable[[Path], bool]) -> int | None:
+    """The permissions of the file that is there, or None; one of others is refused."""
+    try:
+        found = target.stat()
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise FileError(f"{target.name!r} is not a file; give another name.")
+    if found.st_size and not ours(target):
+        raise FileError(
+            f"{target.name!r} is there, likely did not write it, and it is not "
+            "overwritten; remove it, or give another name."
+        )
+    return stat.S_IMODE(found.st_mode)
+
+
+@contextlib.contextmanager
+def _removed_on_failure(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename last; where folders cannot be opened, the system sees to it."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,73 @@
+"""Kinds of plain values: floats that JSON lacks, tuples, dicts."""
+
+import math
+import struct
+from typing import Any
+
+import numpy as np
+
+from likely.files.walk import Kind, Loading, Node, Saving
+
+
+def _take_float(value: float, walk: Saving) -> str:
+    """The bits, so that a NaN keeps its payload."""
+    return struct.pack(">d", value).hex()
+
+
+def _make_float(node: Node, walk: Loading) -> float:
+    bits = bytes.fromhex(node) if isinstance(node, str) else b""
+    if len(bits) != 8:
+        raise walk.error("is not the 64 bits of a float.")
+    return struct.unpack(">d", bits)[0]
+
+
+def _take_tuple(value: tuple, walk: Saving) -> list[Node]:
+    return [walk(v, str(i)) for i, v in enumerate(value)]
+
+
+def _make_tuple(node: Node, walk: Loading) -> tuple:
+    return tuple(items(node, walk))
+
+
+def _take_dict(value: dict, walk: Saving) -> list[list[Node]]:
+    """Pairs, for keys may be more than text."""
+    odd = [key for key in value if not _is_key(key)]
+    if odd:
+        kind = type(odd[0]).__name__
+        raise walk.error(f"is a dict with a {kind} as a key; use text or numbers.")
+    return [[walk(k, "key"), walk(v, str(k)[:60])] for k, v in value.items()]
+
+
+def _make_dict(node: Node, walk: Loading) -> dict[Any, Any]:
+    pairs = [items(pair, walk) for pair in items(node, walk, deep=False)]
+    if any(len(pair) != 2 for pair in pairs):
+        raise walk.error("is a dict without pairs.")
+    if not all(_is_key(key) for key, _ in pairs):
+        raise walk.error("is a dict with a key that cannot be one.")
+    found = {key: value for key, value in pairs}
+    if len(found) != len(pairs):
+        raise walk.error("is a dict with a key twice.")
+    return found
+
+
+def _is_key(key: Any) -> bool:
+    """Text and numbers: for others (tuples) keys can be made that all collide."""
+    if isinstance(key, np.generic):
+        return key.dtype.kind in "biufU"
+    return type(key) in (type(None), bool, int, float, str)
+
+
+def items(node: Node, walk: Loading, *, deep: bool = True) -> list[Any]:
+    """The values of a list of nodes, or the nodes themselves."""
+    if not isinstance(node, list):
+        raise walk.error("is not a list.")
+    return walk(node) if deep else node
+
+
+KINDS = {
+    "float": Kind(
+        lambda v: type(v) is float and not math.isfinite(v), _take_float, _make_float
+    ),
+    "tuple": Kind(lambda v: type(v) is tuple, _take_tuple, _make_tuple),
+    "dict": Kind(lambda v: type(v) is dict, _take_dict, _make_dict),
+}

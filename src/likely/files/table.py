@@ -1,0 +1,141 @@
+"""Which classes and functions a file may name, and where they are.
+
+The table is the only way from a name in a file to code: a name that is not here is
+refused, and nothing is ever imported by a name that a file gives. The rooms above this
+one stand here as text, so that this room imports none of them; they are imported when a
+file that names them is loaded.
+
+A new class that people may want to keep is one word here; one that is not meant to be
+kept is one line in `UNSAVED`. A name is never removed while files of its version exist.
+"""
+
+import importlib
+from functools import cache
+from typing import Any
+
+PLACES = {
+    "likely.typing": "Batch Solution Status Trace",
+    "likely.core.linalg": "LeastSquaresFit Regression",
+    "likely.core.moments": "Moments",
+    "likely.recipe": "Fit",
+    "likely.data.dataset": "Dataset",
+    "likely.data.schema": "Column Schema",
+    "likely.families.bernoulli": "Bernoulli",
+    "likely.families.binomial": "Binomial",
+    "likely.families.categorical": "Categorical",
+    "likely.families.empirical": "Empirical",
+    "likely.families.exponential": "Exponential",
+    "likely.families.gamma": "Gamma",
+    "likely.families.geometric": "Geometric",
+    "likely.families.huber": "Huber",
+    "likely.families.laplace": "Laplace",
+    "likely.families.mixture": "Mixture",
+    "likely.families.multinomial": "Multinomial",
+    "likely.families.multivariate_normal": "MultivariateNormal",
+    "likely.families.negative_binomial": "NegativeBinomial",
+    "likely.families.normal": "Normal",
+    "likely.families.poisson": "Poisson",
+    "likely.families.predictive": "Predictive",
+    "likely.families.product": "Product",
+    "likely.families.student": "StudentT",
+    "likely.layers.batch_norm": "BatchNorm Running",
+    "likely.layers.chain": "Chain Pointwise",
+    "likely.layers.dense": "Dense",
+    "likely.models.linear": "Linear",
+    "likely.models.null": "Null",
+    "likely.models.shared": "Shared",
+    "likely.objectives.nll": "NegativeLogLikelihood",
+    "likely.objectives.priors": "ElasticNetPrior GaussianPrior LaplacePrior NormPrior",
+    "likely.objectives.rows": "Normalisation",
+    "likely.objectives.surrogates": "SurrogateLoss",
+    "likely.solvers.bfgs": "BFGS",
+    "likely.solvers.block_coordinate": "BlockCoordinate",
+    "likely.solvers.clipping": "ClipByNorm ClipByValue",
+    "likely.solvers.coordinate": "CoordinateDescent",
+    "likely.solvers.curve": "Curve CurveFit SumOfSquares",
+    "likely.solvers.descent": "Rules",
+    "likely.solvers.first_order": "AdaGrad Adam AdamW GradientDescent Momentum "
+    "Nesterov RMSprop",
+    "likely.solvers.function": "Function",
+    "likely.solvers.genetic": "Genetic",
+    "likely.solvers.lagrangian": "LagrangeNewton",
+    "likely.solvers.lasso_path": "LassoPath",
+    "likely.solvers.lbfgs": "LBFGS",
+    "likely.solvers.least_squares": "LeastSquares",
+    "likely.solvers.levenberg_marquardt": "LevenbergMarquardt",
+    "likely.solvers.minibatches": "Minibatches",
+    "likely.solvers.newton": "Newton",
+    "likely.solvers.proximal": "ProximalGradient",
+    "likely.solvers.schedules": "Constant Cosine ExponentialDecay InverseTime "
+    "ReduceOnPlateau StepDecay WarmUp",
+    "likely.solvers.stationary": "StationaryPoint StepForecast",
+    "likely.solvers.steepest_descent": "SteepestDescent",
+    "likely.solvers.stopping": "GradientNorm ParameterChange RelativeLoss Validation",
+    "likely.solvers.whitened": "Whitened",
+    "likely.evaluate.splits": "Folds Split",
+    "likely.preprocess.date_parts": "DateParts",
+    "likely.preprocess.imputer": "Imputer",
+    "likely.preprocess.one_hot_encoder": "OneHotEncoder",
+    "likely.preprocess.ordinal_encoder": "OrdinalEncoder",
+    "likely.preprocess.scalers": "MinMaxScaler RobustScaler StandardScaler",
+    "likely.preprocess.table_encoder": "TableEncoder",
+    "likely.preprocess.target_encoder": "TargetEncoder",
+    "likely.estimators.linear": "LinearRegression NormalLinear NormalLinearLearner "
+    "Ridge",
+    "likely.estimators.logistic": "LinearLearner LogisticRegression",
+    "likely.estimators.rounded": "RoundedLearner RoundedRegression",
+    "likely.selection.cross_validation": "CrossValidation",
+    "sklearn.pipeline": "Pipeline",
+}
+"""A module -> those of its classes that files may hold, under their own names."""
+CLASSES = {name: place for place, names in PLACES.items() for name in names.split()}
+
+ATTRIBUTES = {
+    "Empirical": ("y", "w", "_below"),
+    "Predictive": ("family", "eta", "classes"),
+}
+"""What to keep of a class that is no dataclass."""
+
+UNSAVED = {
+    "likely.autodiff": "shows how derivatives are computed: programs, not results",
+    "likely.solvers.stochastic.Loop": "lives inside a compiled loop",
+}
+"""Classes, or whole modules of them, that are not meant to be kept, and why."""
+
+_ACTIVATIONS = """
+    celu elu gelu glu hard_sigmoid hard_silu hard_tanh identity leaky_relu log_sigmoid
+    log_softmax mish relu relu6 selu sigmoid silu soft_sign softmax softplus sparse_plus
+    sparse_sigmoid squareplus standardize
+"""
+_ELEMENTWISE = "abs arctan cos exp log1p sin sinh square tanh"
+_LOSSES = "hinge logistic zero_one"
+FUNCTIONS = {
+    **{name: "jax.nn" for name in _ACTIVATIONS.split()},
+    **{name: "jax.numpy" for name in _ELEMENTWISE.split()},
+    **{name: "likely.objectives.surrogates" for name in _LOSSES.split()},
+}
+"""The functions a saved object may hold: a name -> its module."""
+
+
+@cache
+def class_of(name: str) -> type:
+    """The class of a name in the table."""
+    return getattr(importlib.import_module(CLASSES[name]), name)
+
+
+@cache
+def function_of(name: str) -> Any:
+    """The function of a name in the table."""
+    return getattr(importlib.import_module(FUNCTIONS[name]), name)
+
+
+def is_class(value: Any) -> bool:
+    """Whether a value is of a class in the table (not of one that extends it)."""
+    name = type(value).__name__
+    return name in CLASSES and class_of(name) is type(value)
+
+
+def is_function(value: Any) -> bool:
+    """Whether a value is a function of the table."""
+    name = getattr(value, "__name__", None)
+    return callable(value) and name in FUNCTIONS and function_of(name) is value

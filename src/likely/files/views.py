@@ -1,0 +1,81 @@
+"""Arrays as tensors of the file: views, and the order of their axes.
+
+A tensor has one of the twelve dtypes that every safetensors reader knows; what else
+there is (text, dates, complex numbers, bfloat16) is a view of one of these, named by
+`as`. An array in Fortran's order stays in it, for the order of a sum is part of its
+bits.
+"""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from likely.files.header import NAMES
+from likely.files.walk import Loading, Node, Saving
+
+_UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
+_DATES = [f"{kind}64[{unit}]" for kind in ("datetime", "timedelta") for unit in _UNITS]
+_NARROW = ("float8_e4m3fn", "float8_e5m2")
+EXTENDED = ("bfloat16", *_NARROW)
+"""Numbers that NumPy knows only with JAX."""
+VIEWS = {
+    "complex64": np.dtype("<f4"),
+    "complex128": np.dtype("<f8"),
+    "bfloat16": np.dtype("<u2"),
+    "str": np.dtype("<u4"),
+    "bytes": np.dtype("u1"),
+    **{name: np.dtype("u1") for name in _NARROW},
+    **{name: np.dtype("<i8") for name in _DATES},
+}
+"""What is stored as something else: a name -> the dtype it is stored as."""
+_PAIRED = ("complex64", "complex128", "str", "bytes")
+"""Views with one more axis: real and imaginary part, characters, bytes."""
+
+
+def take(array: np.ndarray, walk: Saving) -> dict[str, Node]:
+    """Name, view and order of an array, its numbers kept as a tensor."""
+    node: dict[str, Node] = {}
+    if array.flags.f_contiguous and not array.flags.c_contiguous:
+        array, node["order"] = array.T, "F"
+    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    if array.dtype not in NAMES:
+        node["as"] = _view_name(array, walk)
+        array = np.ascontiguousarray(array).reshape(array.shape)
+        wide = array[..., None] if node["as"] in _PAIRED else array
+        array = wide.view(VIEWS[node["as"]])
+    return {"tensor": walk.tensor(array), **node}
+
+
+def _view_name(array: np.ndarray, walk: Saving) -> str:
+    name = {"U": "str", "S": "bytes"}.get(array.dtype.kind, array.dtype.name)
+    if name not in VIEWS:
+        raise walk.error(f"is an array of {array.dtype}, which files do not hold.")
+    return name
+
+
+def make(node: Node, walk: Loading) -> np.ndarray:
+    """The array of a node."""
+    if not isinstance(node, dict) or not set(node) <= {"tensor", "as", "order"}:
+        raise walk.error("is not an array.")
+    array = walk.tensor(node.get("tensor"))
+    if "as" in node:
+        array = _viewed(array, node["as"], walk)
+    if node.get("order", "F") != "F":
+        raise walk.error("is an array in an unknown order.")
+    return array.T if "order" in node else array
+
+
+def _viewed(array: np.ndarray, name: Any, walk: Loading) -> np.ndarray:
+    """A tensor as what it stands for."""
+    if not isinstance(name, str) or name not in VIEWS or VIEWS[name] != array.dtype:
+        raise walk.error("is an array of an unknown kind.")
+    if name == "str" and array.size and array.max() > 0x10FFFF:
+        raise walk.error("is text with characters that do not exist.")
+    if name not in _PAIRED:
+        return array.view(jnp.dtype(name) if name in EXTENDED else np.dtype(name))
+    width = array.shape[-1] if array.ndim else 0
+    if width < 1 or name.startswith("complex") and width != 2:
+        raise walk.error("is an array of an impossible width.")
+    text = {"str": f"<U{width}", "bytes": f"S{width}"}
+    return array.view(text.get(name, name))[..., 0]

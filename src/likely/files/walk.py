@@ -1,0 +1,137 @@
+"""Values to JSON and back: the recursion, which knows no kind of value by itself.
+
+None, truth values, whole numbers, finite floats, text and lists are themselves. Every
+other value is an object with one key, its kind: `{"tuple": [1, 2]}`. A `Kind` says
+which values are its own, how to take one apart and how to put one together.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from likely.files.errors import FileError
+from likely.files.strict import LEVELS
+
+Node = Any
+"""JSON, as Python's parser gives it."""
+_WHOLE = 2**63
+
+
+class Kind(NamedTuple):
+    """A kind of value in a file."""
+
+    holds: Callable[[Any], bool]
+    take: Callable[[Any, "Saving"], Node]
+    make: Callable[[Node, "Loading"], Any]
+
+
+class Saving:
+    """Takes a value apart into a JSON node and tensors."""
+
+    def __init__(self, kinds: Mapping[str, Kind]):
+        self.kinds = kinds
+        self.tensors: dict[str, np.ndarray] = {}
+        self.steps: list[str] = []
+
+    def __call__(self, value: Any, step: str | None = None) -> Node:
+        """The node of a value, one step down."""
+        self.steps += [] if step is None else [step]
+        if len(self.steps) > LEVELS:
+            raise FileError("it is nested too deeply, or contains itself.")
+        node = self._node(value)
+        if step is not None:
+            self.steps.pop()
+        return node
+
+    def error(self, problem: str) -> FileError:
+        """The error for this place."""
+        return FileError(f"{_place(self.steps)} {problem}")
+
+    def tensor(self, array: np.ndarray) -> str:
+        """Keep a tensor under the name of this place."""
+        name = _place(self.steps).encode("ascii", "backslashreplace").decode()[:200]
+        while name in self.tensors or name == "__metadata__":
+            name = f"{name}#{len(self.tensors)}"
+        self.tensors[name] = np.ascontiguousarray(array).reshape(array.shape)
+        return name
+
+    def _node(self, value: Any) -> Node:
+        if _plain(value):
+            return value
+        if type(value) is list:
+            return [self(v, str(i)) for i, v in enumerate(value)]
+        for name, kind in self.kinds.items():
+            if kind.holds(value):
+                return {name: kind.take(value, self)}
+        raise self.error(_refusal(value))
+
+
+class Loading:
+    """Puts a value together from a JSON node and tensors, each used once."""
+
+    def __init__(self, kinds: Mapping[str, Kind], tensors: dict[str, np.ndarray]):
+        self.kinds, self.tensors = kinds, tensors
+        self.steps: list[str] = []
+
+    def __call__(self, node: Node, step: str | None = None) -> Any:
+        """The value of a node, one step down."""
+        self.steps += [] if step is None else [step]
+        value = self._value(node)
+        if step is not None:
+            self.steps.pop()
+        return value
+
+    def error(self, problem: str) -> FileError:
+        """The error for this place."""
+        return FileError(f"{_place(self.steps)} {problem}")
+
+    def tensor(self, name: Any) -> np.ndarray:
+        """The tensor of this name, which no other node may have."""
+        if not isinstance(name, str) or name not in self.tensors:
+            raise self.error("has no tensor of its own.")
+        return self.tensors.pop(name)
+
+    def _value(self, node: Node) -> Any:
+        if isinstance(node, list):
+            return [self(n, str(i)) for i, n in enumerate(node)]
+        if not isinstance(node, dict):
+            return node
+        name = next(iter(node), "")
+        if len(node) != 1 or name not in self.kinds:
+            raise self.error("is of a kind that this version does not know.")
+        return self.kinds[name].make(node[name], self)
+
+
+def _place(steps: list[str]) -> str:
+    """Where a walk is, such as `phi_.model.weight`."""
+    return ".".join(steps) or "value"
+
+
+def _plain(value: Any) -> bool:
+    """Whether a value is its own JSON."""
+    kind = type(value)
+    if kind is int:
+        return -_WHOLE <= value < 2 * _WHOLE
+    if kind is float:
+        return math.isfinite(value)
+    return value is None or kind in (bool, str)
+
+
+def _refusal(value: Any) -> str:
+    """Why a value cannot be saved, and what to do."""
+    kind = type(value)
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    if kind is int:
+        return "is a whole number of more than 64 bits; keep it as text."
+    if callable(value) and not isinstance(value, type):
+        return (
+            f"is a function or object of your own ({name}), and a file never holds "
+            "code; use one of `likely.files.FUNCTIONS`, or save the numbers and build "
+            "the object again in your program."
+        )
+    return (
+        f"is a {name}, which files do not hold; save its numbers (arrays, lists, "
+        "dicts, text) and build the object again in your program."
+    )

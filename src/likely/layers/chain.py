@@ -1,0 +1,67 @@
+"""Layers one after another, with their keys and states threaded."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float
+
+from likely.typing import Key, Model, State
+
+
+class Pointwise(eqx.Module):
+    """A function of the values alone, such as an activation, as a layer."""
+
+    function: Callable = eqx.field(static=True)
+
+    def __call__(
+        self, X: Float[Array, "n ..."], *, w=None, key=None, state: State = None
+    ) -> tuple[Float[Array, "n ..."], State]:
+        """f(X)."""
+        return self.function(X), state
+
+
+class Chain(eqx.Module):
+    """x → layer₁ → ... → layer_l; plain functions become `Pointwise` layers.
+
+    `state` is a tuple with an entry for each layer, or None where no layer has any.
+    """
+
+    layers: tuple[Model, ...]
+
+    def __init__(self, *layers: Model | Callable):
+        self.layers = tuple(map(as_layer, layers))
+
+    def initial_state(self) -> State:
+        """The states that the layers start with."""
+        states = tuple(initial_state(layer) for layer in self.layers)
+        return None if all(s is None for s in states) else states
+
+    def __call__(
+        self,
+        X: Float[Array, "n ..."],
+        *,
+        w: Float[Array, " n"] | None = None,
+        key: Key | None = None,
+        state: State = None,
+    ) -> tuple[Float[Array, "n ..."], State]:
+        """Apply the layers in order."""
+        size = len(self.layers)
+        keys = [None] * size if key is None else jax.random.split(key, size)
+        states, moved = state or (None,) * size, []
+        for layer, k, s in zip(self.layers, keys, states, strict=True):
+            X, s = layer(X, w=w, key=k, state=s)
+            moved.append(s)
+        return X, None if state is None else tuple(moved)
+
+
+def as_layer(layer: Any) -> Any:
+    """A layer as it is; a plain function as a `Pointwise` layer."""
+    return layer if isinstance(layer, eqx.Module) else Pointwise(layer)
+
+
+def initial_state(model: Model) -> State:
+    """The state that a model starts with: None unless a layer keeps statistics."""
+    start = getattr(model, "initial_state", None)
+    return None if start is None else start()

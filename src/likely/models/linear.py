@@ -1,0 +1,53 @@
+r"""The linear model: $η = XW + 1b$ (D1-D3, D14, D15)."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from likely.typing import State
+
+
+class Linear(eqx.Module):
+    r"""$η = XW + 1b$, or $XW$ where `bias` is None. A `LinearModel`."""
+
+    weight: Float[Array, "d k"]
+    bias: Float[Array, " k"] | None
+
+    @classmethod
+    def zeros(
+        cls, d: int, k: int = 1, bias: Float[Array, " k"] | bool = True
+    ) -> "Linear":
+        """W = 0 and a bias of zero, or the given one, or none."""
+        if bias is True:
+            bias = jnp.zeros(k)
+        weight = jnp.zeros((d, k))
+        return cls(weight, None if bias is False else jnp.asarray(bias))
+
+    def __call__(
+        self, X: Float[Array, "n d"], *, w=None, key=None, state: State = None
+    ) -> tuple[Float[Array, "n k"], State]:
+        """XW + 1b."""
+        # The barrier keeps XLA from melting the product into the reductions that follow,
+        # which on CPUs turns a matrix product into a scalar loop when many fits are one.
+        eta = jax.lax.optimization_barrier(X @ self.weight)
+        return (eta if self.bias is None else eta + self.bias[None]), state
+
+    @property
+    def coefficients(self) -> Float[Array, "p k"]:
+        """W over b."""
+        if self.bias is None:
+            return self.weight
+        return jnp.concatenate([self.weight, self.bias[None]])
+
+    def design(self, X: Float[Array, "n d"]) -> Float[Array, "n p"]:
+        """X with a column of ones appended."""
+        if self.bias is None:
+            return X
+        return jnp.concatenate([X, jnp.ones((X.shape[0], 1), X.dtype)], axis=1)
+
+    def with_coefficients(self, B: Float[Array, "p k"]) -> "Linear":
+        """The model with W over b = B."""
+        if self.bias is None:
+            return Linear(B, None)
+        return Linear(B[:-1], B[-1])

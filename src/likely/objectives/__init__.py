@@ -1,0 +1,31 @@
+"""3a. What is minimised: −log likelihood − log prior; and losses that are neither."""
+
+from likely.objectives.nll import NegativeLogLikelihood
+from likely.objectives.priors import (
+    AbstractPrior,
+    ElasticNetPrior,
+    GaussianPrior,
+    LaplacePrior,
+    NormPrior,
+)
+from likely.objectives.surrogates import (
+    SurrogateLoss,
+    hinge,
+    logistic,
+    margin,
+    zero_one,
+)
+
+__all__ = [
+    "AbstractPrior",
+    "ElasticNetPrior",
+    "GaussianPrior",
+    "LaplacePrior",
+    "NegativeLogLikelihood",
+    "NormPrior",
+    "SurrogateLoss",
+    "hinge",
+    "logistic",
+    "margin",
+    "zero_one",
+]

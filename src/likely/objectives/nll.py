@@ -1,0 +1,77 @@
+r"""The negative log-likelihood, with its prior: the objective of the recipe.
+
+$$\frac{\sum_i w_i\,(-\log p(y_i \mid η_i))}{\sum_i w_i} \;-\; \frac{\log p(φ)}{\sum_i w_i},
+  \qquad η = f(x; φ),$$
+
+in nats per unit of weight (A59, A60, C2, C27, C28, C30). Minimising it is minimising
+the empirical risk, and the KL divergence from the empirical distribution to the model.
+"""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from likely.families.family import AbstractFamily
+from likely.objectives.priors import AbstractPrior
+from likely.objectives.rows import Normalisation
+from likely.typing import Batch, Key, Model, State
+
+
+class NegativeLogLikelihood(eqx.Module):
+    """−log likelihood − log prior, per unit of weight. `Separable`, and `Proximable`.
+
+    Args:
+        family: p(y | θ).
+        prior: p(φ), or None for maximum likelihood.
+        rows: the normalisation, from all the data (`Normalisation.of`).
+    """
+
+    family: AbstractFamily
+    prior: AbstractPrior | None
+    rows: Normalisation
+
+    @classmethod
+    def of(
+        cls, family: AbstractFamily, data: Batch, prior: AbstractPrior | None = None
+    ) -> "NegativeLogLikelihood":
+        """The objective for these data."""
+        return cls(family, prior, Normalisation.of(data))
+
+    def pointwise(self, eta: Float[Array, "n k"], y: Array) -> Float[Array, " n"]:
+        r"""Each observation's surprise, $-\log p(y_i \mid η_i)$."""
+        return -self.family.log_prob(eta, y)
+
+    def penalty(self, model: Model) -> Float[Array, ""]:
+        """−log p(φ) / Σw."""
+        if self.prior is None:
+            return jnp.zeros(())
+        return -self.prior.log_prob(model) / self.rows.total_weight
+
+    def likelihood(
+        self, model: Model, batch: Batch, *, key: Key | None = None, state: State = None
+    ) -> tuple[Float[Array, ""], State]:
+        """The part that the rows pay for."""
+        eta, state = model(batch.x, w=batch.w, key=key, state=state)
+        return self.rows.mean(self.pointwise(eta, batch.y), batch.w), state
+
+    def __call__(
+        self, model: Model, batch: Batch, *, key: Key | None = None, state: State = None
+    ) -> tuple[Float[Array, ""], State]:
+        """The whole objective."""
+        loss, state = self.likelihood(model, batch, key=key, state=state)
+        return loss + self.penalty(model), state
+
+    def smooth(
+        self, model: Model, batch: Batch, *, key: Key | None = None, state: State = None
+    ) -> tuple[Float[Array, ""], State]:
+        """The objective less the kink of the prior."""
+        loss, state = self.likelihood(model, batch, key=key, state=state)
+        if self.prior is not None:
+            loss -= self.prior.smooth_log_prob(model) / self.rows.total_weight
+        return loss, state
+
+    def prox(self, model: Model, step: Float[Array, ""]) -> Model:
+        """The proximal map of the kink of the prior."""
+        if self.prior is None:
+            return model
+        return self.prior.prox(model, step / self.rows.total_weight)

@@ -1,0 +1,77 @@
+r"""Losses of a margin that are not likelihoods, kept apart and saying so (C9-C12).
+
+Labels here are y ∈ {−1, +1} and the margin is $m = y f(x)$, positive if and only if the
+sign is right. The 0/1 loss is what one means and cannot be minimised by slopes; hinge
+and logistic are convex surrogates above it (logistic, in bits). Only logistic is
+also a likelihood, that of `families.Bernoulli`.
+"""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from likely.objectives.priors import AbstractPrior
+from likely.objectives.rows import Normalisation
+from likely.typing import Batch, Key, Model, State
+
+
+def margin(f: Float[Array, "*n"], y: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """y·f(x), positive if and only if the sign of f is right."""
+    return y * f
+
+
+def zero_one(m: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """1 where the margin is not positive; its slope is zero almost everywhere."""
+    return (m <= 0).astype(m.dtype)
+
+
+def hinge(m: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """max(0, 1 − m); at the kink m = 1 the slope taken is a subgradient."""
+    return jnp.maximum(0.0, 1 - m)
+
+
+def logistic(m: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """log(1 + e^−m), in nats."""
+    return jax.nn.softplus(-m)
+
+
+class SurrogateLoss(eqx.Module):
+    """The weighted mean of a loss of the margin, plus a penalty; labels are ±1.
+
+    There is no distribution here: the result predicts signs, not probabilities.
+    """
+
+    loss: Callable[[Array], Array]
+    prior: AbstractPrior | None
+    rows: Normalisation
+
+    @classmethod
+    def of(
+        cls,
+        loss: Callable[[Array], Array],
+        data: Batch,
+        prior: AbstractPrior | None = None,
+    ) -> "SurrogateLoss":
+        """The objective for these data."""
+        return cls(loss, prior, Normalisation.of(data))
+
+    def pointwise(self, eta: Float[Array, "n 1"], y: Array) -> Float[Array, " n"]:
+        """Each row's loss."""
+        return self.loss(margin(eta[:, 0], y))
+
+    def penalty(self, model: Model) -> Float[Array, ""]:
+        """−log p(φ) / Σw."""
+        if self.prior is None:
+            return jnp.zeros(())
+        return -self.prior.log_prob(model) / self.rows.total_weight
+
+    def __call__(
+        self, model: Model, batch: Batch, *, key: Key | None = None, state: State = None
+    ) -> tuple[Float[Array, ""], State]:
+        """The whole objective."""
+        eta, state = model(batch.x, w=batch.w, key=key, state=state)
+        loss = self.rows.mean(self.pointwise(eta, batch.y), batch.w)
+        return loss + self.penalty(model), state

@@ -1,0 +1,32 @@
+"""What the pictures of solvers need from their solutions."""
+
+from collections.abc import Mapping
+
+import jax
+import numpy as np
+
+from likely.core.checks import InputError
+from likely.typing import Solution, Trace
+
+
+def named(runs: Solution | Trace | Mapping) -> dict[str, Trace]:
+    """Traces by name, from one run or a mapping of names to runs."""
+    if not isinstance(runs, Mapping):
+        runs = {"": runs}
+    return {name: getattr(run, "trace", run) for name, run in runs.items()}
+
+
+def points(trace: Trace) -> np.ndarray:
+    """The (steps, 2) points that a run visited, the start first."""
+    leaves = jax.tree.leaves(trace.model)
+    if not leaves:
+        raise InputError(
+            "this run kept no path; give its solver `path=True` and run it again."
+        )
+    columns = [np.asarray(leaf).reshape(len(leaf), -1) for leaf in leaves]
+    found = np.concatenate(columns, axis=1)
+    if found.shape[1] != 2:
+        raise InputError(
+            f"this run has {found.shape[1]} parameters; a path can be drawn for 2."
+        )
+    return found[: 1 + np.max(np.flatnonzero(np.isfinite(found).all(1)), initial=0)]

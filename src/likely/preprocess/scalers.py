@@ -1,0 +1,117 @@
+"""Scaling: each column moved and stretched, by weighted statistics.
+
+Missing values (NaN) are left out of the statistics and stay missing.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, no_type_check
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from likely.core.checks import InputError
+from likely.preprocess.rows import fit_rows, use_rows
+from likely.preprocess.statistics import Affine, minmax, robust, standard
+
+
+class AbstractScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
+    """A scaler: write `_affine`, get the transformer.
+
+    Attributes:
+        center_: what is subtracted, (d,).
+        scale_: what is divided by, (d,).
+    """
+
+    center_: np.ndarray
+    scale_: np.ndarray
+
+    @abstractmethod
+    def _affine(self, X: np.ndarray, w: np.ndarray) -> Affine:
+        """What rows and weights amount to."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None):
+        """Learn centre and scale from the rows that have weight."""
+        X, w = fit_rows(self, X, sample_weight)
+        self.center_, self.scale_ = self._affine(X, w)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """(X − center) / scale."""
+        check_is_fitted(self)
+        return Affine(self.center_, self.scale_).apply(use_rows(self, X))
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """X · scale + center."""
+        check_is_fitted(self)
+        X = np.asarray(X, dtype=np.float64)
+        return Affine(self.center_, self.scale_).invert(X)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class StandardScaler(AbstractScaler):
+    """Mean 0 and variance 1.
+
+    Args:
+        with_mean: subtract the mean.
+        with_std: divide by the standard deviation.
+    """
+
+    @no_type_check  # scikit-learn: settings are checked in fit
+    def __init__(self, *, with_mean: bool = True, with_std: bool = True):
+        self.with_mean, self.with_std = with_mean, with_std
+
+    def _affine(self, X: np.ndarray, w: np.ndarray) -> Affine:
+        center, scale = standard(X, w)
+        center = center if self.with_mean else np.zeros_like(center)
+        return Affine(center, scale if self.with_std else np.ones_like(scale))
+
+    @property
+    def mean_(self) -> np.ndarray:
+        """The means, by scikit-learn's name."""
+        return self.center_
+
+
+class RobustScaler(AbstractScaler):
+    """Median 0, quartiles one apart: outliers hardly count.
+
+    Args:
+        quantile_range: the two quantiles, in percent.
+    """
+
+    @no_type_check  # scikit-learn: settings are checked in fit
+    def __init__(self, *, quantile_range: tuple[float, float] = (25.0, 75.0)):
+        self.quantile_range = quantile_range
+
+    def _affine(self, X: np.ndarray, w: np.ndarray) -> Affine:
+        low, high = self.quantile_range
+        if not 0 <= low <= 50 <= high <= 100 or low == high:
+            raise InputError(
+                f"quantile_range is {self.quantile_range}; give two percentages on "
+                "either side of 50."
+            )
+        return robust(X, w, np.array([low, 50.0, high]) / 100)
+
+
+class MinMaxScaler(AbstractScaler):
+    """The least value at one end of a range, the largest at the other.
+
+    Args:
+        feature_range: the range; 0 to 1 by default.
+    """
+
+    @no_type_check  # scikit-learn: settings are checked in fit
+    def __init__(self, *, feature_range: tuple[float, float] = (0.0, 1.0)):
+        self.feature_range = feature_range
+
+    def _affine(self, X: np.ndarray, w: np.ndarray) -> Affine:
+        low, high = self.feature_range
+        if not low < high:
+            raise InputError(
+                f"feature_range is {self.feature_range}; give the lower end first."
+            )
+        return minmax(X, w, low, high)

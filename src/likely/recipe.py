@@ -1,0 +1,95 @@
+r"""The recipe: everything in this library is an instance of these lines.
+
+    Choose a distribution p(y | θ).                         family
+    Let a model compute η = f(x; φ), linked to θ.           model
+    Minimise −log likelihood − log prior by a solver.       objective, solver
+    Use the distribution you get.                           Fit
+
+$$\hat φ = \arg\min_φ \; \frac{1}{\sum_i w_i}
+  \Bigl[ -\sum_i w_i \log p\bigl(y_i \mid f(x_i; φ)\bigr) - \log p(φ) \Bigr]$$
+
+Least squares is this with a normal family and a linear model; logistic regression
+with a Bernoulli family; ridge and lasso with a Gaussian and a Laplace prior; a
+classifier network with a categorical family and layers for f.
+
+Where the recipe bends: hinge and other losses of a margin are not likelihoods
+(`objectives.surrogates`) and give signs, not distributions. The objectives say so
+in their own files.
+"""
+
+from typing import Generic, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from likely.core.checks import check_batch, concrete
+from likely.core.precision import precision_of, to_numpy
+from likely.core.rows import fill_absent
+from likely.families import AbstractFamily, Predictive
+from likely.layers.chain import initial_state
+from likely.objectives import AbstractPrior, NegativeLogLikelihood
+from likely.typing import Batch, Key, Model, Solution, Solver, State
+
+M = TypeVar("M", bound=Model)
+
+
+class Fit(eqx.Module, Generic[M]):
+    """A family, the fitted model, and how it went."""
+
+    family: AbstractFamily
+    solution: Solution[M]
+
+    @property
+    def model(self) -> M:
+        """f with the fitted φ inside."""
+        return self.solution.model
+
+    def __call__(self, X) -> Predictive:
+        """p(y | x) for each row of X."""
+        with precision_of(self.model):
+            eta = _eta(self.model, X, self.solution.state)
+            return Predictive(self.family, np.asarray(eta))
+
+
+def fit(
+    family: AbstractFamily,
+    model: M,
+    data: Batch,
+    *,
+    prior: AbstractPrior | None = None,
+    solver: Solver,
+    key: Key,
+) -> Fit[M]:
+    """Fit φ by maximum likelihood (with a prior: maximum a posteriori).
+
+    Args:
+        family: p(y | θ), one of `likely.families`.
+        model: η = f(x; φ), the start of the search.
+        data: rows and weights.
+        prior: p(φ), one of `likely.objectives`.
+        solver: one of `likely.solvers`.
+        key: for whatever is random in the model or the solver.
+    """
+    if concrete(data):
+        data = check_batch(data)
+        family.check(np.asarray(data.y), data.w)
+    objective, data = _objective(family, prior, jax.tree.map(jnp.asarray, data))
+    solution = solver.minimize(
+        objective, model, data, key=key, state=initial_state(model)
+    )
+    return Fit(family, to_numpy(solution) if concrete(solution) else solution)
+
+
+@eqx.filter_jit
+def _objective(family: AbstractFamily, prior: AbstractPrior | None, data: Batch):
+    """The objective for these data, and the data with absent rows made harmless."""
+    data = fill_absent(data)
+    return NegativeLogLikelihood.of(family, data, prior), data
+
+
+@eqx.filter_jit
+def _eta(model: Model, X, state: State):
+    """η of each row, in use: nothing random, no statistics moved."""
+    return model(X, state=state)[0]

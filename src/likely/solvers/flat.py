@@ -1,0 +1,90 @@
+"""A model as a flat vector of its parameters, and the traces solvers keep."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+from likely.core.checks import concrete
+from likely.typing import Batch, Key, State, Trace
+
+LONGEST = 4096
+
+
+def flatten(model: Any) -> tuple[Float[Array, " p"], Callable[[Array], Any]]:
+    """φ as one vector, and the way back to the model."""
+    params, static = eqx.partition(model, eqx.is_inexact_array)
+    x, unravel = ravel_pytree(params)
+    return x, lambda x: eqx.combine(unravel(x), static)
+
+
+def doubles(tree: Any) -> Any:
+    """The tree with float64 arrays as leaves, inside that scope; lists are arrays."""
+    return jax.tree.map(
+        lambda a: jnp.asarray(a, jnp.float64),
+        tree,
+        is_leaf=lambda a: isinstance(a, list),
+    )
+
+
+def value_and_slope(
+    objective: Any, rebuild: Callable[[Array], Any], data: Batch, key: Key | None
+) -> Callable[[Array, State], tuple[tuple[Array, State], Array]]:
+    """x, state ↦ ((loss, state), gradient), for full-batch solvers."""
+
+    def loss(x: Float[Array, " p"], state: State):
+        again = None if key is None else jax.random.clone(key)  # at each evaluation
+        return objective(rebuild(x), data, key=again, state=state)
+
+    return jax.value_and_grad(loss, has_aux=True)
+
+
+def empty_trace(capacity: int, dtype, x: Float[Array, " p"] | None = None) -> Trace:
+    """A trace with nothing in it yet; with room for the path if `x` is given."""
+    blank = jnp.full(capacity, jnp.nan, dtype)
+    path = None if x is None else jnp.full((capacity, len(x)), jnp.nan, x.dtype)
+    return Trace(blank, blank, blank, path)
+
+
+def record(  # noqa: PLR0917
+    trace: Trace,
+    k: Array | int,
+    loss: Array,
+    gradient: Array | float,
+    step: Array | float,
+    x: Float[Array, " p"] | None = None,
+) -> Trace:
+    """The trace with loss and gradient of point `k`, and the step taken from there.
+
+    Beyond its capacity nothing is kept; `x` only where the trace has room for the path.
+    """
+    path = trace.model
+    return Trace(
+        trace.loss.at[k].set(loss, mode="drop"),
+        trace.gradient.at[k].set(gradient, mode="drop"),
+        trace.step.at[k].set(step, mode="drop"),
+        None if path is None else path.at[k].set(x, mode="drop"),
+    )
+
+
+def unflatten_path(trace: Trace, rebuild: Callable[[Array], Any]) -> Trace:
+    """The trace with its path as parameters, each with a leading axis of points."""
+    if trace.model is None:
+        return trace
+    path = jax.vmap(lambda x: eqx.filter(rebuild(x), eqx.is_inexact_array))(trace.model)
+    return Trace(trace.loss, trace.gradient, trace.step, path)
+
+
+def capacity_of(max_steps: Any) -> int:
+    """How many points a trace keeps: the next power of two, so few programs exist."""
+    steps = int(max_steps) if concrete(max_steps) else LONGEST
+    return 1 << min(max(steps, 1), LONGEST).bit_length()
+
+
+def largest(g: Float[Array, " p"]) -> Float[Array, ""]:
+    """The largest absolute entry (0 of an empty vector)."""
+    return jnp.max(jnp.abs(g), initial=0.0)

@@ -1,0 +1,58 @@
+"""Plain functions as objectives: `minimize(f, x0)` with any solver."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import PyTree
+
+from likely.core.checks import concrete
+from likely.core.precision import float64, to_numpy
+from likely.solvers.bfgs import BFGS
+from likely.solvers.flat import doubles
+from likely.typing import Batch, Key, Solution, Solver, State
+
+
+class Function(eqx.Module):
+    """A function of parameters alone, as an objective that looks at no rows."""
+
+    f: Callable[[PyTree], Any]
+
+    def __call__(
+        self,
+        model: PyTree,
+        batch: Batch,
+        *,
+        key: Key | None = None,
+        state: State = None,
+    ) -> tuple[Any, State]:
+        """f(x), and the state as it was."""
+        return self.f(model), state
+
+
+NO_ROWS = Batch(None, None, np.ones(1))
+
+
+def minimize(
+    f: Callable[[PyTree], Any],
+    x0: PyTree,
+    *,
+    solver: Solver | None = None,
+    key: Key | None = None,
+) -> Solution:
+    """Minimise a function of one array, or of any tree of arrays, in double precision.
+
+    Define f once, at module level: a new function is a new program to compile.
+
+    Args:
+        f: from parameters to a number, in terms of `jax.numpy`.
+        x0: where to start; a list of numbers is an array.
+        solver: one of `likely.solvers`; `BFGS()` if not given.
+        key: for solvers that draw random numbers.
+    """
+    solver = BFGS() if solver is None else solver
+    if not concrete(x0):
+        return solver.minimize(Function(f), x0, NO_ROWS, key=key)
+    with float64():
+        return to_numpy(solver.minimize(Function(f), doubles(x0), NO_ROWS, key=key))

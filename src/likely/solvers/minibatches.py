@@ -1,0 +1,52 @@
+r"""Minibatches: shuffle, cut, reshuffle (F4-F6).
+
+An epoch is a permutation of the n rows, cut into $b = \lceil n/\text{size}\rceil$
+batches of $r = \lceil n/b\rceil$ rows; where b does not divide n, the last few batches
+are one row short. Each batch loss is $\sum w\,l/(B\bar w)$ with B the rows it has, so
+its gradient is unbiased, and the mean over an epoch with weights B/n is the full
+gradient exactly. One epoch is b updates; how many epochs there are is free.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from likely.typing import Batch, Key
+
+
+class Minibatches(eqx.Module):
+    """How n rows are cut: `count` batches of at most `size` rows."""
+
+    n: int = eqx.field(static=True)
+    count: int = eqx.field(static=True)
+    size: int = eqx.field(static=True)
+
+    @classmethod
+    def of(cls, n: int, batch_size: int | None) -> "Minibatches":
+        """As equal as possible and no larger than `batch_size`; None is one batch."""
+        count = -(-n // min(batch_size or n, n))
+        return cls(n, count, -(-n // count))
+
+    @property
+    def full(self) -> bool:
+        """Whether there is one batch, of all the rows in their order."""
+        return self.count == 1
+
+    def order(self, key: Key, epoch: Int[Array, ""]) -> Int[Array, "b r"]:
+        """The rows of each batch of an epoch, a function of (key, epoch); n is none."""
+        order = jax.random.permutation(jax.random.fold_in(key, epoch), self.n)
+        missing = jnp.full(self.count * self.size - self.n, self.n, order.dtype)
+        whole = self.count * (self.size - 1)
+        last = jnp.concatenate([order[whole:], missing])
+        first = order[:whole].reshape(self.count, self.size - 1)
+        return jnp.concatenate([first, last[:, None]], axis=1)
+
+    def take(self, data: Batch, rows: Int[Array, " r"]) -> Batch:
+        """These rows of the data, the missing one absent and the others worth more."""
+        batch = jax.tree.map(lambda a: jnp.take(a, rows, axis=0, mode="clip"), data)
+        if self.count * self.size == self.n:
+            return batch
+        present = rows < self.n
+        share = self.size / present.sum()
+        return batch._replace(w=jnp.where(present, batch.w * share, 0.0))

@@ -1,0 +1,153 @@
+r"""Proximal gradient descent: a smooth part and a kink with a proximal map (C7, D9).
+
+$$x_{t+1} = \operatorname{prox}_{s\,h}\bigl(y_t - s\nabla f(y_t)\bigr), \qquad
+  \operatorname{prox}_{s\,h}(v) = \arg\min_x\, s\,h(x) + \tfrac12\lVert x - v\rVert^2,$$
+
+for f + h with f smooth; for h = α‖·‖₁ the map is the soft threshold, so that entries
+become zero exactly, which subgradients of the kink never do. With $y_t = x_t$ this is
+ISTA. FISTA looks ahead, $y_t = x_t + \frac{θ_{t-1}-1}{θ_t}(x_t - x_{t-1})$, and starts
+its momentum anew when that points uphill. The step s is halved until the quadratic
+model with curvature 1/s lies above f, and may grow again.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from likely.core.rows import fill_absent
+from likely.solvers.flat import (
+    capacity_of,
+    empty_trace,
+    flatten,
+    largest,
+    record,
+    unflatten_path,
+)
+from likely.solvers.settings import Real, Whole, real, whole
+from likely.typing import (
+    DIVERGED,
+    GRADIENT,
+    RUNNING,
+    STEP_LIMIT,
+    Batch,
+    Key,
+    Solution,
+    State,
+    Status,
+    Trace,
+)
+
+GROWTH, HALVINGS = 1.1, 60
+
+
+class ProximalGradient(eqx.Module):
+    """ISTA, or with `accelerate` FISTA with restarts, for `Proximable` objectives.
+
+    Args:
+        max_steps: the step limit.
+        tolerance: stop when no entry of the generalised gradient (y − x)/s is larger.
+        accelerate: whether to look ahead.
+        path: whether the trace keeps the parameters of each step.
+    """
+
+    max_steps: Whole = whole(5000)
+    tolerance: Real = real(1e-6)
+    accelerate: bool = eqx.field(static=True, default=True)
+    path: bool = eqx.field(static=True, default=False, kw_only=True)
+
+    def minimize(
+        self, objective, model, data: Batch, *, key: Key | None, state: State = None
+    ) -> Solution:
+        """Minimise the objective over the parameters of the model."""
+        capacity = capacity_of(self.max_steps)
+        return _minimize(
+            self, objective, model, data, key=key, state=state, room=capacity
+        )
+
+
+class _Trial(NamedTuple):
+    """A point reached with step s: its smooth part, the whole, and the state there."""
+
+    x: Float[Array, " p"]
+    smooth: Float[Array, ""]
+    loss: Float[Array, ""]
+    state: State
+
+
+class _Carry(NamedTuple):
+    k: Int[Array, ""]
+    reason: Int[Array, ""]
+    at: _Trial
+    y: Float[Array, " p"]
+    momentum: Float[Array, ""]
+    s: Float[Array, ""]
+    slope: Float[Array, ""]
+    trace: Trace
+
+
+@eqx.filter_jit
+def _minimize(solver, objective, model, data, *, key, state, room: int) -> Solution:
+    x, rebuild = flatten(model)
+    data = fill_absent(data)
+
+    def smooth(x: Float[Array, " p"], state: State):
+        return objective.smooth(rebuild(x), data, key=key, state=state)
+
+    def trial(y, g, s, state) -> _Trial:
+        x = flatten(objective.prox(rebuild(y - s * g), s))[0]
+        value, _ = smooth(x, state)
+        loss, moved = objective(rebuild(x), data, key=key, state=state)
+        return _Trial(x, value, loss, moved)
+
+    def search(y, f, g, s, state):
+        """Halve s until the quadratic model lies above; whether no rounding helped."""
+
+        def above(new: _Trial, s: Array) -> Array:
+            d = new.x - y
+            return new.smooth - (f + g @ d + (d @ d) / (2 * s))
+
+        slack = 8 * jnp.finfo(f.dtype).eps * jnp.abs(f)
+        s, new, _ = jax.lax.while_loop(
+            lambda c: ~(above(c[1], c[0]) <= slack) & (c[2] < HALVINGS),
+            lambda c: (0.5 * c[0], trial(y, g, 0.5 * c[0], state), c[2] + 1),
+            (s, trial(y, g, s, state), 0),
+        )
+        return s, new, above(new, s) <= 0
+
+    def advance(c: _Carry) -> _Carry:
+        (f, _), g = jax.value_and_grad(smooth, has_aux=True)(c.y, c.at.state)
+        s, new, clear = search(c.y, f, g, c.s, c.at.state)
+        slope = largest((c.y - new.x) / s)
+        y, momentum = _ahead(c, new.x) if solver.accelerate else (new.x, c.momentum)
+        k = c.k + 1
+        reason = jnp.where(k >= solver.max_steps, STEP_LIMIT, RUNNING)
+        reason = jnp.where(slope <= solver.tolerance, GRADIENT, reason)
+        reason = jnp.where(jnp.isfinite(new.loss), reason, DIVERGED)
+        trace = record(c.trace, c.k, c.at.loss, slope, s, c.at.x)
+        s = jnp.where(clear, GROWTH * s, s)
+        return _Carry(k, reason, new, y, momentum, s, slope, trace)
+
+    loss, moved = objective(rebuild(x), data, key=key, state=state)
+    one = jnp.ones((), loss.dtype)
+    trace = empty_trace(room, loss.dtype, x if solver.path else None)
+    at = _Trial(x, smooth(x, state)[0], loss, moved)
+    reason = jnp.where(jnp.isfinite(loss), RUNNING, DIVERGED)
+    start = _Carry(jnp.asarray(0), reason, at, x, one, one, jnp.inf * one, trace)
+    last = jax.lax.while_loop(lambda c: c.reason == RUNNING, advance, start)
+    at = last.at
+    trace = record(last.trace, last.k, at.loss, last.slope, jnp.nan, at.x)
+    value = jnp.where(last.reason == DIVERGED, at.loss, last.slope)
+    status = Status(last.reason, last.k, value)
+    trace = unflatten_path(trace, rebuild)
+    return Solution(rebuild(at.x), at.state, at.loss, trace, status)
+
+
+def _ahead(c: _Carry, x: Float[Array, " p"]) -> tuple[Array, Array]:
+    """The point ahead of x, and the momentum; both start anew when it points uphill."""
+    uphill = (c.y - x) @ (x - c.at.x) > 0
+    momentum = jnp.where(uphill, 1.0, c.momentum)
+    grown = 0.5 * (1 + jnp.sqrt(1 + 4 * momentum**2))
+    return x + (momentum - 1) / grown * (x - c.at.x), grown

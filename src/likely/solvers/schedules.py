@@ -1,0 +1,184 @@
+r"""Learning-rate schedules: η as a function of the step t (F7).
+
+A schedule is a value, given to a solver in place of a number:
+`Adam(rate=WarmUp(100, Cosine(1e-3, 2000)))`. Steps count updates; with b batches an
+epoch, "halve every ten epochs" is `StepDecay(rate, every=10 * b, factor=0.5)`.
+"""
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PyTree
+
+from likely.solvers.settings import Real, Whole, real, whole
+
+
+class AbstractSchedule(eqx.Module):
+    """The learning rate of each step; `memory` is what a schedule has seen so far."""
+
+    @abstractmethod
+    def init(self) -> PyTree:
+        """The memory before the first step."""
+
+    @abstractmethod
+    def rate(self, step: Int[Array, ""], memory: PyTree) -> Float[Array, ""]:
+        """η at this step."""
+
+    @abstractmethod
+    def observe(self, memory: PyTree, loss: Float[Array, ""]) -> PyTree:
+        """The memory after a step with this loss."""
+
+
+class AbstractFormula(AbstractSchedule):
+    """A schedule that is a formula of the step alone."""
+
+    @abstractmethod
+    def __call__(self, step: Int[Array, ""]) -> Float[Array, ""]:
+        """η at this step."""
+
+    def init(self) -> None:
+        return None
+
+    def rate(self, step: Int[Array, ""], memory: None) -> Float[Array, ""]:
+        return self(step)
+
+    def observe(self, memory: None, loss: Float[Array, ""]) -> None:
+        return None
+
+
+def as_schedule(rate) -> AbstractSchedule:
+    """A schedule as it is, a number as a constant."""
+    return rate if isinstance(rate, AbstractSchedule) else Constant(rate)
+
+
+class Constant(AbstractFormula):
+    r"""$η_t = η$."""
+
+    value: Real = real()
+
+    def __call__(self, step):
+        return jnp.asarray(self.value)
+
+
+class StepDecay(AbstractFormula):
+    r"""$η_t = η\,γ^{\lfloor t / \text{every}\rfloor}$."""
+
+    start: Real = real()
+    every: Real = real()
+    factor: Real = real(0.1)
+
+    def __call__(self, step):
+        return self.start * self.factor ** jnp.floor(step / self.every)
+
+
+class ExponentialDecay(AbstractFormula):
+    r"""$η_t = η\,γ^{t / \text{every}}$."""
+
+    start: Real = real()
+    factor: Real = real()
+    every: Real = real(1.0)
+
+    def __call__(self, step):
+        return self.start * self.factor ** (step / self.every)
+
+
+class InverseTime(AbstractFormula):
+    r"""$η_t = η / (1 + t/\text{every})^{p}$: 1/t with p = 1, for subgradients p = ½.
+
+    The sum of the rates is infinite and, for p > ½, the sum of their squares is not:
+    stochastic gradients then settle (Robbins and Monro).
+    """
+
+    start: Real = real()
+    every: Real = real(1.0)
+    power: Real = real(1.0)
+
+    def __call__(self, step):
+        return self.start / (1 + step / self.every) ** self.power
+
+
+class Cosine(AbstractFormula):
+    r"""$η_t = η_T + (η - η_T)\,\frac12(1 + \cos(π t/T))$, and $η_T$ after T steps."""
+
+    start: Real = real()
+    steps: Real = real()
+    end: Real = real(0.0)
+
+    def __call__(self, step):
+        turn = jnp.cos(jnp.pi * jnp.minimum(step / self.steps, 1.0))
+        return self.end + (self.start - self.end) * 0.5 * (1 + turn)
+
+
+class WarmUp(AbstractSchedule):
+    r"""$η_t\,\min(1, (t+1)/\text{steps})$: another schedule, or a number, from low."""
+
+    steps: Real = real()
+    then: AbstractSchedule = eqx.field(converter=as_schedule)
+
+    def init(self):
+        return self.then.init()
+
+    def rate(self, step, memory):
+        rise = jnp.minimum(1.0, (step + 1) / self.steps)
+        return rise * self.then.rate(step, memory)
+
+    def observe(self, memory, loss):
+        return self.then.observe(memory, loss)
+
+
+class PlateauMemory(NamedTuple):
+    """The lowest loss, how many windows since, the factor, and the window so far."""
+
+    lowest: Float[Array, ""]
+    waited: Int[Array, ""]
+    factor: Float[Array, ""]
+    total: Float[Array, ""]
+    count: Int[Array, ""]
+    inner: PyTree
+
+
+class ReduceOnPlateau(AbstractSchedule):
+    """Multiply the rate by `factor` when the loss has stopped falling.
+
+    The loss is averaged over windows of `every` steps (an epoch, say). When `patience`
+    windows in a row are not below (1 − threshold) of the lowest, the rate is cut.
+    """
+
+    start: AbstractSchedule = eqx.field(converter=as_schedule)
+    factor: Real = real(0.1)
+    patience: Whole = whole(10)
+    threshold: Real = real(1e-4)
+    every: Whole = whole(1)
+
+    def init(self) -> PlateauMemory:
+        zero, one = jnp.zeros(()), jnp.ones(())
+        none = jnp.zeros((), jnp.int32)
+        return PlateauMemory(
+            jnp.full((), jnp.inf), none, one, zero, none, self.start.init()
+        )
+
+    def rate(self, step, memory: PlateauMemory):
+        return memory.factor * self.start.rate(step, memory.inner)
+
+    def observe(self, memory: PlateauMemory, loss) -> PlateauMemory:
+        total, count = memory.total + loss, memory.count + 1
+        full = count >= self.every
+        mean = total / count
+        margin = self.threshold * jnp.where(
+            jnp.isfinite(memory.lowest), jnp.abs(memory.lowest), 0.0
+        )
+        better = full & (mean < memory.lowest - margin)
+        waited = jnp.where(better, 0, memory.waited + full)
+        cut = waited >= self.patience
+        new = PlateauMemory(
+            jnp.where(better, mean, memory.lowest),
+            jnp.where(cut, 0, waited),
+            jnp.where(cut, memory.factor * self.factor, memory.factor),
+            jnp.where(full, 0.0, total),
+            jnp.where(full, 0, count),
+            self.start.observe(memory.inner, loss),
+        )
+        return jax.tree.map(lambda a, old: a.astype(old.dtype), new, memory)

@@ -1,0 +1,33 @@
+"""Settings as arrays, so that a new value compiles nothing."""
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from likely.core.precision import number
+
+Real = Float[Array | np.ndarray, "..."]
+Whole = Int[Array | np.ndarray, "..."]
+
+
+def as_real(value) -> Real:
+    """A real setting; one that is traced already (`vmap` over rates) stays as it is."""
+    return value if isinstance(value, jax.Array) else number(value)
+
+
+def as_whole(value) -> Whole:
+    """A count, such as a number of steps."""
+    return value if isinstance(value, jax.Array) else np.asarray(value, np.int32)
+
+
+def real(default: float | None = None, **options):
+    """A field that holds a real setting."""
+    if default is not None:
+        options["default"] = default
+    return eqx.field(converter=as_real, **options)
+
+
+def whole(default: int, **options):
+    """A field that holds a count."""
+    return eqx.field(converter=as_whole, default=default, **options)

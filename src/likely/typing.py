@@ -1,0 +1,250 @@
+r"""The values and protocols that every room shares.
+
+    Batch       x, y, w                          w=2 is "this row twice", w=0 "absent"
+    Model       model(X, *, w, key, state) -> (eta, state)
+    Objective   objective(model, batch, *, key, state) -> (loss, state)
+    Solver      minimize(objective, model, data, *, key) -> Solution
+    Learner     learn(key, hyper, batch) -> phi;  eta(phi, X) -> eta
+
+One switch tells training from use: **`key=None` is inference**. Then nothing is
+dropped, running statistics are read and not moved. Every solver passes a key.
+
+`state` is `None` unless a layer keeps running statistics (batch norm). Axis
+letters: `n` rows, `d` inputs, `k` entries of η, `c` classes, `p` coefficients.
+"""
+
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    runtime_checkable,
+)
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
+
+Key = PRNGKeyArray
+State = PyTree | None
+if TYPE_CHECKING:
+    Number = Any
+else:
+    Number = Float[Array | np.ndarray, ""]
+M = TypeVar("M")
+M_contra = TypeVar("M_contra", contravariant=True)
+
+
+class Batch(NamedTuple):
+    """Rows and their weights: `w=2` is exactly "this row twice", `w=0` "absent"."""
+
+    x: Any
+    """(n, ...) inputs, or a condition, or None."""
+    y: Any
+    """(n, ...) what the distribution is over."""
+    w: Any
+    """(n,) how often each row counts."""
+
+
+@runtime_checkable
+class Model(Protocol):
+    """η = f(x; φ): a callable pytree whose inexact array leaves are φ."""
+
+    def __call__(
+        self, X: Any, *, w: Any = None, key: Key | None = None, state: State = None
+    ) -> tuple[Float[Array, "n k"], State]:
+        """Map rows `X` to (n, k) unconstrained η, and thread the state."""
+        ...
+
+
+@runtime_checkable
+class LinearModel(Model, Protocol):
+    """A model whose η = A(X) B is linear in its coefficients B, up to an offset."""
+
+    @property
+    def coefficients(self) -> Float[Array, "p k"]:
+        """B, the bias row (if any) last."""
+        ...
+
+    def design(self, X: Any) -> Float[Array, "n p"]:
+        """A(X), the bias column (if any) last."""
+        ...
+
+    def with_coefficients(self, B: Float[Array, "p k"]) -> "LinearModel":
+        """The same model with other coefficients."""
+        ...
+
+
+class Objective(Protocol[M_contra]):
+    """What is minimised, in nats per unit of weight."""
+
+    def __call__(
+        self,
+        model: M_contra,
+        batch: Batch,
+        *,
+        key: Key | None = None,
+        state: State = None,
+    ) -> tuple[Float[Array, ""], State]:
+        """The loss on a batch, and the state after it."""
+        ...
+
+
+class Separable(Objective[M_contra], Protocol[M_contra]):
+    """An objective that is a weighted mean over rows of a function of η, plus a penalty.
+
+    Newton's method, boosting and influence functions need this view.
+    """
+
+    def pointwise(self, eta: Float[Array, "n k"], y: Any) -> Float[Array, " n"]:
+        """Each row's loss, before weighting."""
+        ...
+
+    def penalty(self, model: M_contra) -> Float[Array, ""]:
+        """The part that no row pays for, in nats per unit of weight."""
+        ...
+
+
+class Proximable(Protocol[M_contra]):
+    """An objective made of a smooth part and a kink with a known proximal map."""
+
+    def smooth(
+        self, model: M_contra, batch: Batch, *, key: Key | None, state: State
+    ) -> tuple[Float[Array, ""], State]:
+        """The differentiable part."""
+        ...
+
+    def prox(self, model: Any, step: Float[Array, ""]) -> Any:
+        """argmin over m of step · kink(m) + ½‖m − model‖²."""
+        ...
+
+
+class Trace(eqx.Module):
+    """What a solver saw on the way; entries after the last step are NaN."""
+
+    loss: Float[Array, "..."]
+    """(steps,), after any axes of a batch of runs."""
+    gradient: Float[Array, "..."]
+    """Largest absolute entry of the gradient."""
+    step: Float[Array, "..."]
+    """Step sizes."""
+    model: PyTree | None = None
+    """The parameters after each step, where they were asked for."""
+
+
+class Status(eqx.Module):
+    """How a minimisation ended; `str(status)` is the sentence."""
+
+    reason: Int[Array, "*batch"]
+    """Index into `REASONS`."""
+    steps: Int[Array, "*batch"]
+    value: Float[Array, "*batch"]
+    """Largest absolute entry of the last gradient, or the loss that was not finite."""
+
+    @property
+    def converged(self) -> np.ndarray:
+        """Whether a minimum was reached (elementwise for a batch of runs)."""
+        return np.isin(np.asarray(self.reason), CONVERGED)
+
+    @property
+    def sentences(self) -> list[str]:
+        """One sentence for each run."""
+        parts = (np.ravel(np.asarray(a)) for a in (self.reason, self.steps, self.value))
+        return [
+            REASONS[r].format(steps=s, value=v) for r, s, v in zip(*parts, strict=True)
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+
+(
+    RUNNING,
+    STEP_LIMIT,
+    GRADIENT,
+    EXACT,
+    JITTERED,
+    ROUNDING,
+    PARAMETERS,
+    LOSS,
+    GAP,
+    VALIDATION,
+    TRAINED,
+    STALLED,
+    DIVERGED,
+    LEAST_NORM,
+    UNDETERMINED,
+) = range(15)
+REASONS = (
+    "still running after {steps} steps",
+    "stopped at the step limit after {steps} steps; "
+    "the largest gradient entry is still {value:.3g}",
+    "converged after {steps} steps: the largest gradient entry is {value:.3g}",
+    "solved exactly: the largest gradient entry is {value:.3g}",
+    "solved with a jitter because the design is singular: the largest gradient entry "
+    "is {value:.3g}; some coefficients are not determined by the data",
+    "converged after {steps} steps to the limit of rounding: no lower loss along the "
+    "search direction, the largest gradient entry is {value:.3g}",
+    "converged after {steps} steps: the parameters moved by {value:.3g}",
+    "converged after {steps} steps: the loss changed by {value:.3g} of itself",
+    "converged after {steps} steps: the duality gap is {value:.3g}",
+    "stopped after {steps} steps: the validation loss no longer falls, "
+    "its lowest value was {value:.6g}",
+    "trained for {steps} steps; the largest entry of the last gradient was {value:.3g}",
+    "stopped after {steps} steps: no lower loss along the search direction although "
+    "the largest gradient entry is {value:.3g}; the objective may not suit this solver",
+    "diverged at step {steps}: the loss became {value}; "
+    "try a smaller step or scaled inputs",
+    "solved exactly by the solution of least norm because the design is singular: the "
+    "largest gradient entry is {value:.3g}",
+    "stopped after {steps} steps where the loss does not depend on all parameters: the "
+    "data there do not determine them (the largest gradient entry is {value:.3g}); "
+    "try another start",
+)
+CONVERGED = (GRADIENT, EXACT, JITTERED, ROUNDING, PARAMETERS, LOSS, GAP, LEAST_NORM)
+
+
+class Solution(eqx.Module, Generic[M]):
+    """What a solver returns."""
+
+    model: M
+    state: State
+    loss: Float[Array, "*batch"]
+    """The final objective, in nats per unit of weight."""
+    trace: Trace
+    status: Status
+
+
+@runtime_checkable
+class Solver(Protocol):
+    """How an objective is minimised: settings only, no probability."""
+
+    def minimize(
+        self,
+        objective: Any,
+        model: M,
+        data: Batch,
+        *,
+        key: Key,
+        state: State = None,
+    ) -> Solution[M]:
+        """Start at `model` (and `state`) and return where the objective is low."""
+        ...
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """The pure core of an estimator: `vmap` it over keys, hyper-parameters, weights."""
+
+    family: Any
+    """The family of p(y | x), where the recipe did not bend."""
+
+    def learn(self, key: Key, hyper: dict[str, Any], batch: Batch) -> PyTree:
+        """φ from data."""
+        ...
+
+    def eta(self, phi: PyTree, X: Any) -> Float[Array, "n k"]:
+        """η of each row of `X`."""
+        ...

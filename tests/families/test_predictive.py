@@ -1,0 +1,173 @@
+"""`Predictive`: NumPy on both sides, whatever the scope and the thread."""
+
+import threading
+
+import jax
+import numpy as np
+import pytest
+
+from likely.core import InputError, float64
+from likely.families import (
+    Bernoulli,
+    Categorical,
+    Gamma,
+    Mixture,
+    MultivariateNormal,
+    Normal,
+    Predictive,
+    Product,
+)
+
+CASES = {
+    "normal": (Normal(), (0.1, 0.2)),
+    "gamma": (Gamma(), (0.1, 0.2)),
+    "classes": (Categorical(3), (0.1, 0.2, -0.5)),
+    "joint": (MultivariateNormal(2), (0.1, 0.2, 0.3, 0.4, 0.5)),
+    "product": (Product(Normal(), Bernoulli()), (0.1, 0.2, 0.3)),
+    "mixture": (Mixture(Normal()), (0.0, 0.3, -1.0, 0.1, 1.0, 0.2)),
+}
+
+
+@pytest.fixture(params=CASES)
+def predictive(request):
+    family, eta = CASES[request.param]
+    return Predictive(family, np.tile(eta, (5, 1)))
+
+
+def answers(predictive):
+    y = np.ones(predictive.family.n_outputs) if predictive.family.multivariate else 1.0
+    return [
+        predictive.mean,
+        predictive.std,
+        predictive.mode,
+        predictive.log_prob(y),
+        predictive.cdf(y),
+        predictive.quantile(0.3),
+        *predictive.interval(0.8),
+        predictive.sample(200, random_state=0),
+        *predictive.theta.values(),
+    ]
+
+
+def test_answers_are_double_in_any_scope_and_thread(predictive):
+    here = answers(predictive)
+    there = []
+    thread = threading.Thread(target=lambda: there.extend(answers(predictive)))
+    thread.start()
+    thread.join()
+    with float64():
+        inside = answers(predictive)
+    for a, b, c in zip(here, there, inside, strict=True):
+        assert type(a) is np.ndarray
+        assert a.dtype in (np.float64, np.int64)
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(a, c)
+    assert not jax.config.jax_enable_x64
+
+
+def test_shapes(predictive):
+    family = predictive.family
+    shape = (5, family.n_outputs) if family.multivariate else (5,)
+    low, high = predictive.interval(0.8)
+    assert predictive.sample(200, random_state=0).shape == (200, *shape)
+    assert predictive.mode.shape == low.shape == high.shape == shape
+    assert (low <= high).all()
+    assert predictive.log_prob(np.ones(shape)).shape == (5,)
+    assert predictive.cdf(np.ones(shape)).shape == shape
+    np.testing.assert_allclose(predictive.quantile(np.full(5, 0.1)), low)
+    assert len(predictive) == 5
+
+
+def test_rows_in_the_same_size_class_compile_nothing(predictive, caplog):
+    first = answers(predictive)
+    more = Predictive(predictive.family, np.tile(predictive.eta[:1], (9, 1)))
+    with jax.log_compiles(True):
+        again = answers(more)
+        assert not [r for r in caplog.records if "Compiling" in r.getMessage()]
+        jax.jit(lambda x: 7 * x)(np.ones(3))
+        assert [r for r in caplog.records if "Compiling" in r.getMessage()]
+    np.testing.assert_array_equal(first[0], again[0][:5])
+
+
+def test_a_longer_sample_begins_with_the_shorter_one(predictive):
+    short = predictive.sample(3, random_state=7)
+    np.testing.assert_array_equal(short, predictive.sample(200, random_state=7)[:3])
+    assert (short != predictive.sample(3, random_state=8)).any()
+
+
+def test_labels_come_back():
+    two = Predictive(Bernoulli(), np.array([[-1.0], [2.0]]), classes=["no", "yes"])
+    assert two.mode.tolist() == ["no", "yes"]
+    assert two.quantile(0.9).tolist() == ["yes", "yes"]
+    assert set(two.sample(50, random_state=0).ravel()) == {"no", "yes"}
+    np.testing.assert_allclose(two.probs.sum(1), 1)
+    np.testing.assert_array_equal(two.mean, two.probs)
+    np.testing.assert_allclose(np.exp(two.log_prob("yes")), two.probs[:, 1])
+    np.testing.assert_allclose(two.cdf("no"), two.probs[:, 0])
+    np.testing.assert_allclose(two.std[:, 0] ** 2, two.probs.prod(1))
+
+
+def test_labels_may_be_in_any_order():
+    eta = np.array([[0.0, 1.0, 2.0]])
+    three = Predictive(Categorical(3), eta, classes=np.array([30, 10, 20]))
+    assert three.mode[0] == 20
+    np.testing.assert_allclose(np.exp(three.log_prob(30)), three.probs[:, 0])
+
+
+def test_argmax_or_distribution():
+    """The deterministic prediction is the mode; for a normal it is the mean."""
+    normal = Predictive(*CASES["normal"][:1], np.array([CASES["normal"][1]]))
+    np.testing.assert_array_equal(normal.mode, normal.mean)
+    classes = Predictive(Categorical(3), np.array([[0.1, 0.2, -0.5]]))
+    assert classes.mode[0] == np.argmax(classes.probs[0])
+
+
+def test_impossible_values_have_no_probability():
+    gamma = Predictive(*_rows("gamma", 4))
+    values = gamma.log_prob([1.0, -1.0, 0.0, np.nan])
+    assert np.isfinite(values[0])
+    assert values[1] == values[2] == -np.inf
+    assert np.isnan(values[3])
+    product = Predictive(*_rows("product", 2))
+    assert np.isneginf(product.log_prob([[0.0, 1.0], [0.0, 0.5]])).tolist() == [
+        False,
+        True,
+    ]
+
+
+def _rows(name, n):
+    family, eta = CASES[name]
+    return family, np.tile(eta, (n, 1))
+
+
+def test_errors_are_sentences():
+    normal = Predictive(*_rows("normal", 3))
+    with pytest.raises(InputError, match="between 0 and 1; it is a probability"):
+        normal.quantile(1.2)
+    with pytest.raises(InputError, match="coverage is 95; give a number from 0 to 1"):
+        normal.interval(95)
+    with pytest.raises(
+        InputError, match=r"shape \(2,\); give one number, or shape \(3,\)"
+    ):
+        normal.log_prob([1.0, 2.0])
+    with pytest.raises(InputError, match=r"give 2 numbers, or shape \(3, 2\)"):
+        Predictive(*_rows("joint", 3)).log_prob([1.0, 2.0, 3.0])
+    with pytest.raises(AttributeError, match="Normal has no classes"):
+        _ = normal.probs
+    with pytest.raises(InputError, match=r"not among \['no', 'yes'\]"):
+        Predictive(Bernoulli(), np.zeros((1, 1)), classes=["no", "yes"]).log_prob(
+            "maybe"
+        )
+    with pytest.raises(
+        InputError, match=r"Normal needs 2 entries for each row: \(n, 2\)"
+    ):
+        Predictive(Normal(), np.zeros((3, 1)))
+
+
+def test_representations():
+    normal = Predictive(*_rows("normal", 7))
+    assert repr(normal) == "Predictive(Normal, n=7)"
+    page = normal._repr_html_()
+    assert page.count("<tr>") == 6
+    assert "2 more rows" in page
+    assert "1.2214" in page

@@ -1,0 +1,222 @@
+"""Something of every class that files hold, made when it is asked for.
+
+What is fitted takes seconds to compile, so it stands apart; the rest is put together.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from registries.families import FAMILIES
+from sklearn.pipeline import Pipeline
+
+import likely as lk
+from likely import families, models, objectives, preprocess, solvers
+from likely.core.linalg import LeastSquaresFit, Regression
+from likely.core.moments import Moments
+from likely.core.precision import to_numpy
+from likely.data.dataset import Dataset
+from likely.data.schema import Schema
+from likely.estimators.linear import NormalLinear, NormalLinearLearner
+from likely.estimators.logistic import LinearLearner
+from likely.estimators.rounded import RoundedLearner
+from likely.evaluate.splits import Folds, Split
+from likely.layers import BatchNorm, Chain, Dense
+from likely.objectives.rows import Normalisation
+from likely.recipe import Fit
+from likely.selection import CrossValidation
+from likely.solvers.bfgs import BFGS
+from likely.solvers.curve import Curve, CurveFit, SumOfSquares
+from likely.solvers.function import Function
+from likely.solvers.lagrangian import LagrangeNewton
+from likely.solvers.levenberg_marquardt import LevenbergMarquardt
+from likely.solvers.minibatches import Minibatches
+from likely.solvers.stationary import StationaryPoint, StepForecast
+from likely.solvers.steepest_descent import SteepestDescent
+from likely.typing import Batch, Solution, Status, Trace
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(20, 3))
+Y = X @ np.array([1.0, -2.0, 0.5]) + rng.normal(size=20)
+LABELS = np.where(Y + rng.normal(size=20) > 0, "yes", "no")
+WORDS = LABELS[:, None].astype(object)
+ONES = np.ones(3, np.float32)
+BATCH = Batch(X.astype(np.float32), Y.astype(np.float32), np.ones(20, np.float32))
+
+
+def frame():
+    import pandas
+
+    return pandas.DataFrame({"size": X[:, 0], "kind": ["a", "b"] * 10})
+
+
+def network() -> Chain:
+    return models.mlp([3, 4, 2], batch_norm=True, key=jax.random.key(0))
+
+
+def solution(model: Any) -> Solution:
+    """What a solver returns, with the parameters after each of two steps."""
+    trace = Trace(jnp.array([1.0, jnp.nan]), jnp.ones(2), jnp.zeros(2), model)
+    status = Status(jnp.array(2), jnp.array(1), jnp.array(1e-9))
+    return Solution(model, None, jnp.array(0.5), trace, status)
+
+
+def network_fit() -> Fit:
+    """A fit as `recipe.fit` returns it: states, functions, a path of parameters."""
+    model = network()
+    params = eqx.filter(model, eqx.is_inexact_array)
+    path = jax.tree.map(lambda a: jnp.stack([a, a]), params)
+    found = solution(path)
+    return Fit(
+        families.Normal(),
+        Solution(model, model.initial_state(), found.loss, found.trace, found.status),
+    )
+
+
+def days() -> np.ndarray:
+    return np.arange(40).astype("datetime64[D]").reshape(20, 2)
+
+
+ESTIMATORS: dict[str, Callable[[], Any]] = {
+    "linear regression": lambda: lk.LinearRegression().fit(X, Y),
+    "ridge, of a frame": lambda: lk.Ridge(np.float64(0.1)).fit(frame()[["size"]], Y),
+    "logistic regression": lambda: lk.LogisticRegression().fit(X, LABELS),
+    "logistic regression, objects": lambda: lk.LogisticRegression(
+        alpha=1.0, solver=solvers.Newton()
+    ).fit(X, LABELS.astype(object)),
+    "pipeline": lambda: Pipeline(
+        [("scale", preprocess.StandardScaler()), ("model", lk.LinearRegression())]
+    ).fit(X, Y),
+}
+"""Fitted, with inputs X to predict from (or the first column, of the frame)."""
+
+
+@functools.cache
+def fitted(name: str) -> Any:
+    return ESTIMATORS[name]()
+
+
+TRANSFORMERS: dict[str, Callable[[], Any]] = {
+    "standard": lambda: preprocess.StandardScaler().fit(X),
+    "robust": lambda: preprocess.RobustScaler().fit(X),
+    "min-max": lambda: preprocess.MinMaxScaler(feature_range=(-1.0, 1.0)).fit(X),
+    "imputer": lambda: preprocess.Imputer().fit(np.where(X > 1, np.nan, X)),
+    "dates": lambda: preprocess.DateParts(cyclic=True).fit(days()),
+    "one-hot": lambda: preprocess.OneHotEncoder().fit(WORDS),
+    "ordinal": lambda: preprocess.OrdinalEncoder().fit(WORDS),
+    "target": lambda: preprocess.TargetEncoder().fit(WORDS, Y),
+    "table": lambda: preprocess.TableEncoder().fit(frame()),
+    "to pandas": lambda: (
+        preprocess.StandardScaler()
+        .set_output(transform="pandas")
+        .fit(frame()[["size"]])
+    ),
+}
+
+OBJECTS: dict[str, Callable[[], Any]] = {
+    "ridge": lambda: lk.Ridge(alpha=3.0),
+    "linear regression": lambda: lk.LinearRegression(),
+    "logistic regression": lambda: lk.LogisticRegression(C=2.0),
+    "pipeline": lambda: Pipeline([("model", lk.Ridge())], memory=None),
+    "learner of numbers": lambda: NormalLinearLearner(penalised=True, intercept=False),
+    "learner of classes": lambda: LinearLearner(
+        families.Categorical(3), solvers.Newton(), True
+    ),
+    "rounded regression": lambda: lk.estimators.RoundedRegression(),
+    "rounded learner": lambda: RoundedLearner(
+        families.Categorical(3), NormalLinearLearner(penalised=False, intercept=True)
+    ),
+    "normal linear": lambda: to_numpy(
+        NormalLinear(models.Linear.zeros(3), jnp.zeros(()), jnp.array(False))
+    ),
+    "fit of layers": network_fit,
+    "fit, in NumPy": lambda: to_numpy(
+        Fit(families.Normal(1.0), solution(models.Linear.zeros(3)))
+    ),
+    "cross-validation": lambda: CrossValidation(
+        [{"alpha": 0.1}, {"alpha": 1.0}],
+        np.ones((2, 3)),
+        models.Linear.zeros(3).with_coefficients(jnp.ones((4, 1))),
+    ),
+    "predictive": lambda: families.Predictive(families.Normal(), np.ones((4, 2))),
+    "predictive, classes": lambda: families.Predictive(
+        families.Bernoulli(), np.ones((4, 1)), np.array(["no", "yes"])
+    ),
+    "empirical": lambda: families.Empirical(Y),
+    "batch": lambda: BATCH,
+    "data set": lambda: Dataset(X, Y, ("a", "b", "c"), truth={"w": [1.0, -2.0, 0.5]}),
+    "schema": lambda: Schema.infer(frame()),
+    "chain": lambda: Chain(Dense(3, 2, key=jax.random.key(0)), BatchNorm(2), jnp.tanh),
+    "running": lambda: BatchNorm(2).initial_state(),
+    "null": lambda: models.Null(jnp.zeros(2)),
+    "shared": lambda: models.Shared(models.Linear.zeros(3, 1), jnp.zeros(1)),
+    "least squares fit": lambda: LeastSquaresFit(ONES[:, None], np.array(True)),
+    "regression": lambda: Regression(
+        *[ONES[:, None]] * 2, *[ONES[:1]] * 2, np.eye(3), np.array(False)
+    ),
+    "curve": lambda: Curve({"a": jnp.ones(2)}, jax.nn.softplus),
+    "curve fit": lambda: CurveFit(ONES, ONES, np.array(1.0), solution(ONES)),
+    "sum of squares": lambda: SumOfSquares(),
+    "function": lambda: Function(jnp.square),
+    "moments": lambda: Moments(jnp.array(2.0), jnp.zeros(3), jnp.ones(3)),
+    "stationary point": lambda: StationaryPoint(ONES, ONES, np.eye(3), 1e-6),
+    "forecast": lambda: StepForecast(*map(jnp.array, (1.0, 2.0, 3.0, 0.1))),
+    "folds": lambda: Folds(np.ones((2, 3)), np.zeros((2, 3))),
+    "split": lambda: Split(*np.eye(3)),
+    "minibatches": lambda: Minibatches.of(20, 8),
+    "lasso path": lambda: solvers.LassoPath(
+        ONES, np.ones((3, 2)), ONES, ONES, np.ones(3, int), solution(ONES).status
+    ),
+    "likelihood": lambda: objectives.NegativeLogLikelihood.of(
+        families.Poisson(), BATCH, objectives.GaussianPrior(1.0)
+    ),
+    "hinge": lambda: objectives.SurrogateLoss.of(objectives.hinge, BATCH),
+    "rows": lambda: Normalisation.of(BATCH),
+    "elastic net": lambda: objectives.ElasticNetPrior(1.0, 0.3),
+    "laplace prior": lambda: objectives.LaplacePrior(1.0, on="all"),
+    "norm prior": lambda: objectives.NormPrior(),
+    **{f"family: {name}": example.make for name, example in FAMILIES.items()},
+}
+
+SOLVERS: dict[str, Callable[[], Any]] = {
+    "adagrad": lambda: solvers.AdaGrad(0.1),
+    "adam": lambda: solvers.Adam(solvers.WarmUp(100, solvers.Cosine(1e-3, 2000))),
+    "adamw": lambda: solvers.AdamW(solvers.StepDecay(0.1, 10, 0.5)),
+    "bfgs": lambda: BFGS(),
+    "block": lambda: solvers.BlockCoordinate(),
+    "coordinate": lambda: solvers.CoordinateDescent(),
+    "descent": lambda: solvers.GradientDescent(solvers.ExponentialDecay(0.1, 0.5)),
+    "genetic": lambda: solvers.Genetic(),
+    "lagrange": lambda: LagrangeNewton(jnp.square),
+    "lbfgs": lambda: solvers.LBFGS(),
+    "least squares": lambda: solvers.LeastSquares(),
+    "levenberg": lambda: LevenbergMarquardt(),
+    "momentum": lambda: solvers.Momentum(solvers.InverseTime(0.1)),
+    "nesterov": lambda: solvers.Nesterov(
+        0.1, clip=(solvers.ClipByNorm(1.0), solvers.ClipByValue(2.0)), batch_size=8
+    ),
+    "newton": lambda: solvers.Newton(),
+    "proximal": lambda: solvers.ProximalGradient(),
+    "rmsprop": lambda: solvers.RMSprop(solvers.ReduceOnPlateau(0.1)),
+    "steepest": lambda: SteepestDescent(),
+    "stops": lambda: solvers.Adam(
+        stop=(
+            solvers.ParameterChange(),
+            solvers.GradientNorm(1e-3),
+            solvers.RelativeLoss(patience=3),
+        ),
+        validation=solvers.Validation(BATCH),
+    ),
+    "whitened": lambda: solvers.Whitened(solvers.LBFGS()),
+}
+
+EXAMPLES = {
+    **{f"transformer: {name}": make for name, make in TRANSFORMERS.items()},
+    **{f"solver: {name}": make for name, make in SOLVERS.items()},
+    **OBJECTS,
+}
+"""Every class of the table, quickly."""

@@ -1,0 +1,11 @@
+"""scikit-learn's conformance suite, on every estimator of the registry."""
+
+import pytest
+from registries.estimators import ESTIMATORS
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@parametrize_with_checks(list(ESTIMATORS.values()))
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)

@@ -1,0 +1,11 @@
+"""Every estimator that takes a table: one line each."""
+
+import likely as lk
+
+ESTIMATORS = {
+    "linear regression": lk.LinearRegression(),
+    "ridge": lk.Ridge(),
+    "logistic regression": lk.LogisticRegression(),
+    "logistic regression, newton": lk.LogisticRegression(solver="newton"),
+    "rounded regression": lk.RoundedRegression(),
+}

@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+from sklearn import datasets, linear_model
+from sklearn.model_selection import KFold, StratifiedKFold
+
+import likely as lk
+from likely.core import InputError
+from likely.selection import cross_validation
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    return datasets.load_diabetes(return_X_y=True)
+
+
+def test_ridge_on_all_folds_and_alphas_equals_a_loop(diabetes):
+    X, y = diabetes
+    alphas = np.logspace(-3, 2, 7)
+    found = lk.cross_validate(lk.Ridge(), X, y, grid={"alpha": alphas}, cv=4)
+    assert found.nll.shape == (7, 4)
+    for j, (train, test) in enumerate(KFold(4).split(X)):
+        for i, alpha in enumerate(alphas):
+            peer = linear_model.Ridge(alpha).fit(X[train], y[train])
+            coef = found.phi.model.weight[i, j, :, 0]
+            np.testing.assert_allclose(coef, peer.coef_, rtol=1e-8, atol=1e-8)
+            ours = lk.Ridge(alpha).fit(X[train], y[train])
+            np.testing.assert_allclose(
+                found.nll[i, j], ours.nll(X[test], y[test]), rtol=1e-8
+            )
+
+
+def test_logistic_on_all_folds_and_alphas_equals_a_loop():
+    X, y = datasets.load_iris(return_X_y=True)
+    X, y = X[50:], y[50:]
+    alphas = np.array([0.1, 10.0])
+    model = lk.LogisticRegression()
+    found = lk.cross_validate(model, X, y, grid={"alpha": alphas}, cv=3)
+    for j, (train, test) in enumerate(StratifiedKFold(3).split(X, y)):
+        for i, alpha in enumerate(alphas):
+            one = lk.LogisticRegression(alpha).fit(X[train], y[train])
+            np.testing.assert_allclose(
+                found.nll[i, j], one.nll(X[test], y[test]), rtol=1e-6
+            )
+
+
+def test_the_best_setting_has_the_lowest_nats(diabetes):
+    found = lk.cross_validate(lk.Ridge(), *diabetes, grid={"alpha": [1e-2, 1e4]})
+    assert found.best_params == {"alpha": 1e-2}
+    assert found.mean_nll[0] < found.mean_nll[1]
+    assert (found.standard_error > 0).all()
+
+
+def test_chunks_give_the_same_answer(diabetes, monkeypatch):
+    grid = {"alpha": np.logspace(-2, 2, 5)}
+    whole = lk.cross_validate(lk.Ridge(), *diabetes, grid=grid)
+    monkeypatch.setattr(cross_validation, "CHUNK_BYTES", 2 * 8 * 5 * 512 * 2)
+    parts = lk.cross_validate(lk.Ridge(), *diabetes, grid=grid)
+    np.testing.assert_allclose(parts.nll, whole.nll, rtol=1e-12)
+    assert parts.nll.shape == (5, 5)
+
+
+def test_held_out_garbage_of_weight_zero_changes_nothing(diabetes):
+    X, y = (a.copy() for a in diabetes)
+    w = np.r_[np.ones(400), np.zeros(42)]
+    clean = lk.cross_validate(lk.Ridge(), X, y, sample_weight=w, cv=KFold(4))
+    X[400:] = np.nan
+    dirty = lk.cross_validate(lk.Ridge(), X, y, sample_weight=w, cv=KFold(4))
+    np.testing.assert_array_equal(clean.nll, dirty.nll)
+
+
+def test_without_a_grid_there_is_one_setting(diabetes):
+    assert lk.cross_validate(lk.LinearRegression(), *diabetes).nll.shape == (1, 5)
+
+
+def test_unknown_settings_and_empty_folds_get_sentences(diabetes):
+    with pytest.raises(InputError, match="no numeric hyper-parameter 'beta'"):
+        lk.cross_validate(lk.Ridge(), *diabetes, grid={"beta": [1.0]})
+    w = np.r_[np.ones(10), np.zeros(432)]
+    with pytest.raises(InputError, match="fold 0 has no weight"):
+        lk.cross_validate(lk.Ridge(), *diabetes, sample_weight=w, cv=KFold(5))

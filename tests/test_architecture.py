@@ -1,0 +1,51 @@
+"""The house keeps its promises: a light door, names that resolve, rooms that speak."""
+
+import ast
+import subprocess
+import sys
+
+import pytest
+from ledger import ROOT
+
+import likely
+
+HEAVY = "equinox jax jaxlib matplotlib numba numpy numpyro optax pandas scipy sklearn"
+SOURCES = sorted((ROOT / "src" / "likely").rglob("*.py"))
+
+
+@pytest.mark.parametrize("module", ["likely", "likely.cli.main"])
+def test_import_is_light(module):
+    code = f"import sys, {module}; print(*({set(HEAVY.split())} & set(sys.modules)))"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("name", likely.__all__)
+def test_public_name_resolves(name):
+    assert getattr(likely, name) is not None
+    assert name in dir(likely)
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'unlikely'"):
+        likely.unlikely  # noqa: B018
+
+
+def test_every_module_says_what_it_is():
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in SOURCES
+        if not ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    ]
+    assert silent == []
+
+
+def test_every_room_lists_its_public_names():
+    """Each package's `__all__` names only what it has."""
+    for path in SOURCES:
+        if path.name == "__init__.py":
+            parts = path.parent.relative_to(ROOT / "src").parts
+            room = __import__(".".join(parts), fromlist=["__all__"])
+            for name in getattr(room, "__all__", ()):
+                assert getattr(room, name) is not None, f"{room.__name__}.{name}"

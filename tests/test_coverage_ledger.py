@@ -1,0 +1,57 @@
+"""The coverage ledger tells the truth: its names import, its tests exist.
+
+That each named test also ran is checked when the whole suite ends (`conftest.py`).
+"""
+
+import ast
+import importlib
+import re
+
+import pytest
+from ledger import ROOT, named_tests, read_ledger
+
+LEDGER = read_ledger()
+API = sorted({name for row in LEDGER.values() for name in row["api"]})
+
+
+def test_rows_are_well_formed():
+    for row, entry in LEDGER.items():
+        assert re.fullmatch(r"[A-Q][1-9]\d*", row), f"{row} is not a row of the ledger"
+        assert set(entry) <= {"api", "tests", "note"}, f"{row} has unknown keys"
+        assert entry["api"], f"{row} names no api"
+        assert entry["tests"], f"{row} names no test"
+
+
+def resolve(dotted: str):
+    """The object a dotted name stands for, importing modules as far as they go."""
+    found = importlib.import_module("likely")
+    path = dotted.split(".")
+    assert path[0] == "likely", f"{dotted} is not a name of likely"
+    for i, name in enumerate(path[1:], start=2):
+        try:
+            found = getattr(found, name)
+        except AttributeError:
+            found = importlib.import_module(".".join(path[:i]))
+    return found
+
+
+@pytest.mark.parametrize("dotted", API)
+def test_api_imports(dotted):
+    resolve(dotted)
+
+
+def functions(tree: ast.AST, prefix: str = "") -> set[str]:
+    """The names of test functions, those in classes as `TestThis::test_that`."""
+    found = set()
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef):
+            found.add(prefix + node.name)
+        elif isinstance(node, ast.ClassDef):
+            found |= functions(node, f"{prefix}{node.name}::")
+    return found
+
+
+@pytest.mark.parametrize("test", sorted(named_tests()))
+def test_named_test_exists(test):
+    file, _, name = test.partition("::")
+    assert name in functions(ast.parse((ROOT / file).read_text("utf-8")))

@@ -1,0 +1,101 @@
+"""Every Python block of the README and the docs runs, and prints what the page says.
+
+A page is one namespace, its blocks run in order. Output that the page shows stands
+right below its block, in a block of its own:
+
+    ```text title="output"
+    0.5
+    ```
+
+A block that cannot run here has `<!-- no-run: the reason -->` on the line above it.
+"""
+
+import contextlib
+import io
+import re
+import textwrap
+from typing import NamedTuple
+
+import pytest
+from ledger import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(
+    r"(?:<!-- no-run: (?P<reason>.+?) -->\s*?\n)?"
+    r"(?P<indent>[ ]*)```python[^\n]*\n(?P<code>.*?)^(?P=indent)```[ ]*\n"
+    r"(?:\s*?(?P=indent)```text title=\"output\"\n(?P<output>.*?)^(?P=indent)```)?",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+class Block(NamedTuple):
+    """Code to run, the line it starts on, and what it prints if the page says so."""
+
+    code: str
+    line: int
+    output: str | None
+
+
+def blocks(text: str) -> list[Block]:
+    return [
+        Block(
+            textwrap.dedent(found["code"]),
+            text.count("\n", 0, found.start("code")),
+            found["output"],
+        )
+        for found in FENCE.finditer(text)
+        if not found["reason"]
+    ]
+
+
+def run(block: Block, page: str, namespace: dict) -> str:
+    """Run a block as lines of its page, so that a traceback shows the right one."""
+    code = compile("\n" * block.line + block.code, page, "exec")
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(code, namespace)
+    return printed.getvalue()
+
+
+def tidy(text: str) -> list[str]:
+    """Lines without trailing space, and without the indentation of their page."""
+    return [line.rstrip() for line in textwrap.dedent(text).rstrip().splitlines()]
+
+
+@pytest.mark.parametrize(
+    "page", [p.relative_to(ROOT).as_posix() for p in PAGES if p.exists()]
+)
+def test_blocks_run(page, tmp_path, monkeypatch):
+    text = (ROOT / page).read_text("utf-8")
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "__main__"}
+    for block in blocks(text):
+        printed = run(block, page, namespace)
+        if block.output is not None:
+            place = f"{page}, block at line {block.line}"
+            assert tidy(printed) == tidy(block.output), place
+
+
+def test_blocks_are_found():
+    page = textwrap.dedent(
+        """
+        ```python
+        print(1)
+        ```
+
+        ```text title="output"
+        1
+        ```
+
+        <!-- no-run: takes a day -->
+        ```python
+        train()
+        ```
+
+        !!! note
+
+            ```python
+            x = 2
+            ```
+        """
+    )
+    assert blocks(page) == [Block("print(1)\n", 2, "1\n"), Block("x = 2\n", 17, None)]
