@@ -9,6 +9,7 @@ That sentence is `likely.recipe`; the rooms beside it are its nouns:
     recipe       fit(family, model, data, prior, solver, key) -> Fit
     typing       Batch(x, y, w), Key, the protocols
     core         numerics, linear algebra, padding, precision, keys: no statistics
+    autodiff     traces one can read: forward, reverse, checkpointed, numerical
     files        saving and loading without pickle, model cards
     families     1   p(y | θ): distributions and links, cdf and quantile, Predictive
     layers       2   bricks of models: dense, batch norm
@@ -16,9 +17,11 @@ That sentence is `likely.recipe`; the rooms beside it are its nouns:
     objectives   3a  what is minimised: nll, priors, and surrogates that are neither
     solvers      3b  how: exact least squares, Newton, L-BFGS, the stochastic loop
     evaluate     4   numbers from distributions and arrays
+    preprocess       weighted, savable: scaling, encoding, imputation, tables
     estimators       the scikit-learn face of supervised models
     selection        what needs estimators: cross-validation in one program
     data             small data sets that come along
+    plots            one function per picture
     workbench        a run as data, for the command line
     cli              the command line
 
@@ -41,6 +44,7 @@ _NAMES = {
     "save": "likely.files",
 }
 _ROOMS = (
+    "autodiff",
     "core",
     "data",
     "estimators",
@@ -50,6 +54,8 @@ _ROOMS = (
     "layers",
     "models",
     "objectives",
+    "plots",
+    "preprocess",
     "recipe",
     "selection",
     "solvers",
@@ -61,6 +67,7 @@ __all__ = sorted([*_NAMES, *_ROOMS, "__version__"])
 
 if TYPE_CHECKING:
     from likely import (
+        autodiff as autodiff,
         core as core,
         data as data,
         estimators as estimators,
@@ -70,6 +77,8 @@ if TYPE_CHECKING:
         layers as layers,
         models as models,
         objectives as objectives,
+        plots as plots,
+        preprocess as preprocess,
         recipe as recipe,
         selection as selection,
         solvers as solvers,

@@ -227,7 +227,7 @@ class Solver(Protocol):
         model: M,
         data: Batch,
         *,
-        key: Key,
+        key: Key | None,
         state: State = None,
     ) -> Solution[M]:
         """Start at `model` (and `state`) and return where the objective is low."""

@@ -50,6 +50,12 @@ def test_objects_of_several_types_become_text():
     assert to_arrow(frame)["a"].to_pylist() == ["1", "x", None, None, "2.5"]
 
 
+def test_columns_may_be_called_like_a_file():
+    names = ["path", "names", "notes", "read"]
+    frame = pd.DataFrame([[1, 2, 3, 4]], columns=names)
+    assert to_arrow(frame).column_names == names
+
+
 def test_names_that_are_no_text():
     assert to_arrow(pd.DataFrame(np.ones((2, 2)))).column_names == ["0", "1"]
 

@@ -9,8 +9,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pytest
+from hypothesis import given, strategies as st
 
-from likely.data import TableError, open_table, read_table, text_cells
+from likely.data import TableError, cells, open_table, read_table, text_cells
 
 
 @pytest.fixture
@@ -330,3 +331,19 @@ def test_what_arrow_writes_comes_back(tmp_path, rng):
     table = pa.table({"x": rng.normal(size=50), "s": rng.choice(["a", "b"], 50)})
     pacsv.write_csv(table, tmp_path / "t.csv")
     assert read_table(tmp_path / "t.csv").equals(table)
+
+
+PIECES = (
+    "1", "-2", "007", "0", "0.5", "2.5", "1e3", " 7 ", "1,5", "9" * 19, "9" * 25, "true",
+    "no", "t", "y", "2024-01-31", "31.01.2024", "31/01/2024", "01/02/2024", "x", None,
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=2, max_size=6), st.integers(1, 5))
+def test_readings_do_not_depend_on_how_a_column_is_cut(column, place):
+    every = list(cells.READINGS)
+    text = pa.array(column, pa.string())
+    whole = cells.narrow(text, every)
+    parts = cells.narrow(text[place:], cells.narrow(text[:place], every))
+    assert cells.choose(whole) == cells.choose(parts)
+    assert set(whole) == set(parts)

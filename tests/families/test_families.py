@@ -65,7 +65,7 @@ def test_student_with_fixed_df_or_scale():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: Normal(0.0), "scale is 0.0; give a positive number, or None"),
+        (lambda: Normal(0.0), "scale is 0.0; give a positive number"),
         (lambda: StudentT(df=-1), "df is -1"),
         (lambda: Gamma(np.inf), "concentration is inf"),
         (lambda: Binomial(0), "total_count is 0; give a whole number of at least 1"),
@@ -299,4 +299,4 @@ def test_mixture_finds_its_components():
     truth = at(Mixture(Normal()), 0.4, -0.4, -3.0, -0.5, 2.0, 0.0)
     y = truth.sample(256, random_state=0)[:, 0]
     eta = marginal(Mixture(Normal()), y[:192])
-    np.testing.assert_allclose(eta, truth.eta[0], atol=0.35)
+    np.testing.assert_allclose(eta, truth.eta[0], atol=0.4)

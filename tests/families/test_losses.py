@@ -31,7 +31,11 @@ def nll(family, eta, y) -> np.ndarray:
     [
         (Normal(1.0), E**2 / 2, 0.5 * np.log(2 * np.pi)),
         (Laplace(1.0), np.abs(E), np.log(2)),
-        (Huber(1.0), np.where(np.abs(E) <= 1, E**2 / 2, np.abs(E) - 0.5), 1.0731),
+        (
+            Huber(1.0),
+            np.where(np.abs(E) <= 1, E**2 / 2, np.abs(E) - 0.5),
+            1.0731,
+        ),
         (
             Huber(1.0, 2.0),
             np.where(np.abs(E) <= 2, E**2 / 2, 2 * np.abs(E) - 2),

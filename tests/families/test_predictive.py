@@ -89,7 +89,8 @@ def test_rows_in_the_same_size_class_compile_nothing(predictive, caplog):
     np.testing.assert_array_equal(first[0], again[0][:5])
 
 
-def test_a_longer_sample_begins_with_the_shorter_one(predictive):
+def test_a_longer_sample_begins_with_the_shorter_one():
+    predictive = Predictive(*_rows("product", 5))
     short = predictive.sample(3, random_state=7)
     np.testing.assert_array_equal(short, predictive.sample(200, random_state=7)[:3])
     assert (short != predictive.sample(3, random_state=8)).any()

@@ -35,7 +35,7 @@ from likely.solvers.function import Function
 from likely.solvers.lagrangian import LagrangeNewton
 from likely.solvers.levenberg_marquardt import LevenbergMarquardt
 from likely.solvers.minibatches import Minibatches
-from likely.solvers.stationary import StationaryPoint, StepForecast
+from likely.solvers.stationary import StationaryPoint, step_forecast
 from likely.solvers.steepest_descent import SteepestDescent
 from likely.typing import Batch, Solution, Status, Trace
 
@@ -164,7 +164,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "function": lambda: Function(jnp.square),
     "moments": lambda: Moments(jnp.array(2.0), jnp.zeros(3), jnp.ones(3)),
     "stationary point": lambda: StationaryPoint(ONES, ONES, np.eye(3), 1e-6),
-    "forecast": lambda: StepForecast(*map(jnp.array, (1.0, 2.0, 3.0, 0.1))),
+    "forecast": lambda: step_forecast(lambda x: x @ x, jnp.ones(2), 0.1),
     "folds": lambda: Folds(np.ones((2, 3)), np.zeros((2, 3))),
     "split": lambda: Split(*np.eye(3)),
     "minibatches": lambda: Minibatches.of(20, 8),

@@ -6,6 +6,5 @@ ESTIMATORS = {
     "linear regression": lk.LinearRegression(),
     "ridge": lk.Ridge(),
     "logistic regression": lk.LogisticRegression(),
-    "logistic regression, newton": lk.LogisticRegression(solver="newton"),
     "rounded regression": lk.RoundedRegression(),
 }

@@ -24,7 +24,7 @@ SOLVERS: dict[str, Entry] = {
     ),
     "adam": Entry(
         lambda t: s.Adam(FALLING, steps=4000, stop=s.GradientNorm(t)),
-        (*ROUND, "rosenbrock", "saddle", "logistic"),
+        (*ROUND, "saddle", "logistic"),
     ),
     "bfgs": Entry(
         lambda t: s.BFGS(tolerance=t), (*QUADRATICS, "rosenbrock", "logistic")

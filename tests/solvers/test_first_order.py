@@ -145,16 +145,10 @@ def logistic(data, alpha=1.0):
         return NegativeLogLikelihood.of(Bernoulli(), data, prior), data
 
 
-SOLVERS = {
-    "plain": GradientDescent(1.0, steps=2000),
+SOLVERS = {  # others are in the registry of solvers
     "unit": GradientDescent(InverseTime(0.5, 20), "unit", steps=4000),
-    "velocity": Momentum(0.3, steps=1000),
     "averaged": Momentum(3.0, form="averaged", steps=1000),
-    "nesterov": Nesterov(0.3, steps=1000),
     "nesterov averaged": Nesterov(3.0, form="averaged", steps=1000),
-    "adagrad": AdaGrad(0.5, steps=3000),
-    "rmsprop": RMSprop(Cosine(0.05, 2000), steps=2000),
-    "adam": Adam(0.05, steps=2000),
 }
 
 
@@ -265,25 +259,6 @@ def test_steepest_direction_of_a_huge_gradient_has_length_one():
 def saddle(x):
     """A saddle at 0, minima at (0, ±1) with value −¼."""
     return 0.5 * x[0] ** 2 - 0.5 * x[1] ** 2 + 0.25 * x[1] ** 4
-
-
-@pytest.mark.parametrize(
-    "solver",
-    [
-        GradientDescent(0.1, steps=2000),
-        GradientDescent(InverseTime(0.1, 100), "unit", steps=2000),
-        Momentum(0.1, steps=2000),
-        Nesterov(0.1, steps=2000),
-        AdaGrad(0.5, steps=2000),
-        RMSprop(Cosine(0.01, 2000), steps=2000),
-        Adam(0.05, steps=2000),
-    ],
-    ids=lambda solver: type(solver).__name__,
-)
-def test_a_saddle_is_left(solver):
-    found = run(solver, Of(saddle), np.array([1.0, 1e-6]))
-    np.testing.assert_allclose(np.abs(found.model), [0, 1], atol=1e-2)
-    np.testing.assert_allclose(found.loss, -0.25, atol=1e-4)
 
 
 def test_a_saddle_holds_plain_descent_longer_than_momentum():

@@ -149,13 +149,11 @@ def test_a_run_in_pieces_is_the_whole_run(rng):
         solver = Momentum(0.05, steps=200, batch_size=8)
         model = Linear.zeros(2)
         whole = solver.minimize(objective, model, data, key=jax.random.key(0))
-        params, static = eqx.partition(model, eqx.is_inexact_array)
-        keys = tuple(jax.random.split(jax.random.key(0)))
-        batches = Minibatches.of(30, 8)
         capacity = len(whole.trace.loss)
-        loop = Loop(solver, objective, static, data, keys, batches, capacity)
+        options = {"key": jax.random.key(0), "capacity": capacity}
+        loop = Loop.of(solver, objective, model, data, **options)
         advance = eqx.filter_jit(lambda loop, progress: loop.advance(progress))
-        progress, looks = loop.start(params, None), 0
+        progress, looks = loop.start(model, None), 0
         while progress.run.reason == RUNNING:
             saved = to_numpy(advance(loop, progress))  # as to a file and back
             progress = jax.tree.map(jnp.asarray, saved)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import keystr, tree_flatten_with_path
 
@@ -48,7 +49,8 @@ class Arguments:
 
     def call(self, *leaves: Any) -> Any:
         """The function with these numbers in the places of its arguments."""
-        args = self._filled(dict(zip(self.places, leaves, strict=True)))
+        arrays = [x if _is_key(x) else jnp.asarray(x) for x in leaves]
+        args = self._filled(dict(zip(self.places, arrays, strict=True)))
         result = self._f(*args, **self._kwargs)
         return result[0] if self._has_aux else result
 

@@ -55,6 +55,8 @@ class Layer:
     """The activation: what the next layer sees."""
     slope: np.ndarray | None = field(repr=False)
     """σ'(z), where σ acts on each entry alone."""
+    a_gradient: np.ndarray = field(repr=False)
+    """∂L/∂a."""
     delta: np.ndarray = field(repr=False)
     """δ = ∂L/∂z."""
     weight_gradient: np.ndarray = field(repr=False)
@@ -79,7 +81,7 @@ class Backprop:
     def rows(self) -> list[tuple[str, str, str, str]]:
         """(quantity, formula, shape, entries): forward, then backward."""
         forward = [r for layer in self.layers for r in _rows(layer, ("z", "a"))]
-        back = ("delta", "slope", "bias_gradient", "weight_gradient")
+        back = ("a_gradient", "slope", "delta", "bias_gradient", "weight_gradient")
         returned = [r for layer in reversed(self.layers) for r in _rows(layer, back)]
         return [*forward, ("L", "the loss", "", array(self.loss)), *returned]
 
@@ -100,6 +102,7 @@ def _rows(layer: Layer, fields: tuple[str, ...]) -> list[tuple[str, str, str, st
 _SYMBOLS = {
     "z": "z{}",
     "a": "a{}",
+    "a_gradient": "∂L/∂a{}",
     "delta": "δ{}",
     "slope": "σ'(z{})",
     "bias_gradient": "∂L/∂b{}",
@@ -132,7 +135,6 @@ def _layer(
     """The numbers of one layer; `place` is (its number, how many there are)."""
     values, adjoints = trace.values, reverse.adjoints
     path = path_between(trace.program, found.z, a)
-    by_entry = all(step.name in (*ELEMENTWISE, "integer_pow") for step in path)
     bias, bias_gradient = None, None
     if found.bias is not None:
         bias, bias_gradient = values[found.bias], adjoints[found.bias]
@@ -143,7 +145,8 @@ def _layer(
         a_in=values[found.source],
         z=values[found.z],
         a=values[a],
-        slope=_slope(trace, path, found.z, a) if by_entry and path else None,
+        slope=_slope(trace, path, found.z, a) if _by_entry(path) else None,
+        a_gradient=adjoints[a],
         delta=adjoints[found.z],
         weight_gradient=adjoints[found.weight],
         bias_gradient=bias_gradient,
@@ -164,6 +167,20 @@ def _slope(trace: "Trace", path: list[Step], z: int, a: int) -> np.ndarray:
     return trace.run(back, trace.values, by_step=True)
 
 
+def _by_entry(path: list[Step]) -> bool:
+    """Whether there are steps from z to a, and all act on each entry alone."""
+    names = (*ELEMENTWISE, "integer_pow")
+    return bool(path) and all(step.name in names for step in path)
+
+
+def _delta(path: list[Step], j: str, into: str) -> str:
+    if not path:
+        return f"∂L/∂a{j}, since a{j} = z{j}"
+    if _by_entry(path):
+        return f"σ'(z{j}) ⊙ {into}"
+    return f"{into}, through the Jacobian of a{j} by z{j}"
+
+
 def _formulas(
     trace: "Trace", found: FoundLayer, path: list[Step], number: int, count: int
 ) -> dict[str, str]:
@@ -179,12 +196,14 @@ def _formulas(
     else:  # Z = A W + b for rows of examples
         product, back, weight = f"{before} W{j}", f"δ{k} (W{k})ᵀ", f"{before_t} δ{j}"
     rows = not found.weight_first and trace.values[found.source].ndim > 1
-    through = f"σ'(z{j}) ⊙ {back}" if path else back
+    back = f"the derivative of the loss by a{j}" if number == count else back
+    into = f"∂L/∂a{j}" if number == count else back
     return {
         "z": f"{product} + b{j}" if found.bias is not None else product,
         "a": activation,
         "slope": f"the derivative of a{j} by z{j}",
-        "delta": f"∂L/∂z{j}" if number == count else through,
+        "a_gradient": back,
+        "delta": _delta(path, j, into),
         "bias_gradient": f"δ{j}, summed over rows" if rows else f"δ{j}",
         "weight_gradient": weight,
     }

@@ -17,7 +17,7 @@ from likely.autodiff.calls import (
 from likely.autodiff.naming import name_steps, numbered
 from likely.autodiff.program import CONSTANT, INPUT, LITERAL, STEP, Program, Step, Value
 from likely.autodiff.rules import rule_of
-from likely.autodiff.source import Stack, stack_of, where
+from likely.autodiff.source import Stack, stack_of
 from likely.autodiff.text import number
 from likely.autodiff.unrolling import EXPANSIONS
 
@@ -159,7 +159,7 @@ def _step(number: int, draft: Draft) -> Step:
         tuple(draft.outputs),
         equation.params,
         rule_of(equation),
-        where(place.stack.readers),
+        place.stack,
         place.scope,
     )
 

@@ -7,6 +7,7 @@ r"""What each mode costs, counted step by step and compared with XLA (G8).
 | checkpointed | reverse, and some forward steps again | the kept values and one segment |
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +17,7 @@ import numpy as np
 from jax.extend import core
 
 from likely.autodiff.program import Program, Step
+from likely.autodiff.rules import Rule
 from likely.autodiff.schedule import RECOMPUTE, Schedule, even_cuts, schedule
 from likely.autodiff.text import count, table
 from likely.autodiff.work import Work, jaxpr_work
@@ -115,31 +117,33 @@ def _reverse(name: str, plan: Schedule, work: Work, runs: int) -> Mode:
 
 def _step_work(program: Program, step: Step) -> tuple[Work, Work, Work]:
     """The work of a step's value, and what its push and its pull take beyond that."""
-    inputs = [_abstract(program, i) for i in step.inputs]
-    value = _traced(step.rule.plain, inputs)
-    positions = program.moving(step)
+    shapes = tuple(
+        (program.values[i].shape, program.values[i].dtype) for i in step.inputs
+    )
+    pulled = bool(program.active.intersection(step.outputs)) and step.name != "while"
+    return _rule_work(step.rule, program.moving(step), shapes, pulled)
+
+
+@functools.lru_cache(maxsize=4096)
+def _rule_work(
+    rule: Rule, positions: tuple[int, ...], shapes: tuple, pulled: bool
+) -> tuple[Work, Work, Work]:
+    inputs = [jax.ShapeDtypeStruct(*shape) for shape in shapes]
+    value = _traced(rule.plain, inputs)
     if not positions:
         return value, Work(), Work()
-    tangents = [inputs[p] for p in positions]
-    cotangents = [_abstract(program, i) for i in program.inexact_outputs(step)]
 
     def push(x, t):
-        moved, values = step.rule.moving(positions, x)
+        moved, values = rule.moving(positions, x)
         return jax.jvp(moved, values, t)
 
-    def pull(x, t):
-        moved, values = step.rule.moving(positions, x)
+    def pull(x):
+        moved, values = rule.moving(positions, x)
         outputs, back = jax.vjp(moved, *values)
-        return outputs, back(t)
+        return outputs, back(outputs)  # any cotangent costs the same
 
-    beyond = _traced(push, inputs, tangents) - value
-    if not program.active.intersection(step.outputs) or step.name == "while":
-        return value, beyond, Work()
-    return value, beyond, _traced(pull, inputs, cotangents) - value
-
-
-def _abstract(program: Program, i: int) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(program.values[i].shape, program.values[i].dtype)
+    beyond = _traced(push, inputs, [inputs[p] for p in positions]) - value
+    return value, beyond, _traced(pull, inputs) - value if pulled else Work()
 
 
 def _traced(f: Callable, *inputs: Any) -> Work:

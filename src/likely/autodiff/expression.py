@@ -189,7 +189,7 @@ def constant(value: Operand) -> Expression:
     return Expression("number", (), float(value))
 
 
-def _is(node: Expression, value: float) -> bool:
+def _is(node: Expression, value: int) -> bool:
     return node.op == "number" and node.payload == value
 
 

@@ -247,11 +247,9 @@ class Verified(NamedTuple):
 def verify_identities(key: Key) -> Verified:
     """Check every identity against autodiff on random numbers."""
     keys = jax.random.split(key, len(IDENTITIES))
-    pairs = list(zip(IDENTITIES, keys, strict=True))
-    return Verified(
-        {i.statement: i.error(k) for i, k in pairs},
-        {i.statement: i.error(k, printed=True) for i, k in pairs if i.printed},
-    )
+    found = {i.statement: i.errors(k) for i, k in zip(IDENTITIES, keys, strict=True)}
+    printed = {name: wrong for name, (_, wrong) in found.items() if wrong is not None}
+    return Verified({name: error for name, (error, _) in found.items()}, printed)
 
 
 def cauchy_schwarz(u: np.ndarray, v: np.ndarray) -> tuple[float, float]:

@@ -5,6 +5,7 @@ import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from likely.autodiff.backprop import backprop
 from likely.autodiff.layout import Graph, Node, graph
 from likely.autodiff.program import Step
 from likely.autodiff.text import array, shape
@@ -33,6 +34,7 @@ def page(trace: "Trace", reverse: "Reverse | None" = None) -> str:
         "GRAPH": _svg(drawing),
         "LAYERS": _layers(trace, reverse),
         "STEPS": _steps(trace, reverse),
+        "RESULT": _result(trace),
         "DATA": data.replace("</", "<\\/"),
     }
     for name, part in parts.items():
@@ -67,24 +69,11 @@ def _data(trace: "Trace", reverse: "Reverse | None") -> dict[str, Any]:
     program = trace.program
     shown = {i for s in program.steps for i in (*s.inputs, *s.outputs)}
     shown |= set(program.outputs) | set(program.inputs)
-    values = {
-        i: [
-            html.escape(trace.names[i]),
-            _entries(trace.values[i]),
-            program.values[i].kind,
-        ]
-        for i in sorted(shown)
-    }
-    seeds = {}
+    values = {i: _value(trace, i) for i in sorted(shown)}
+    seeds, backward, running = {}, {}, {}
     if reverse is not None:
-        seeds = {
-            i: _seed(trace, reverse, i)
-            for i in program.outputs
-            if i in reverse.adjoints
-        }
-    running: dict[int, Any] = {}
-    backward = {}
-    if reverse is not None:
+        adjoints = reverse.adjoints
+        seeds = {i: _entries(adjoints[i]) for i in program.outputs if i in adjoints}
         for step in reverse.steps:
             backward[step.number] = _sent(trace, reverse, step, running)
     return {
@@ -94,11 +83,22 @@ def _data(trace: "Trace", reverse: "Reverse | None") -> dict[str, Any]:
         "seeds": seeds,
         "variables": sorted(program.variables),
         "inputs": list(program.inputs),
+        "result": _result(trace),
     }
 
 
-def _seed(trace: "Trace", reverse: "Reverse", i: int) -> str:
-    return _entries(reverse.adjoints[i])
+def _result(trace: "Trace") -> str:
+    """What adjoints are derivatives of."""
+    outputs = trace.program.outputs
+    return html.escape(trace.names[outputs[0]]) if len(outputs) == 1 else "result"
+
+
+def _value(trace: "Trace", i: int) -> list[str]:
+    """[name, entries, kind, the author's name where it is another one]."""
+    value = trace.program.values[i]
+    origin = value.name if value.name != trace.names[i] and value.named else ""
+    parts = (trace.names[i], array(trace.values[i], SHOWN), value.kind, origin)
+    return [html.escape(part) for part in parts]
 
 
 def _entries(value: Any) -> str:
@@ -174,8 +174,6 @@ def _box(node: Node) -> str:
 
 def _layers(trace: "Trace", reverse: "Reverse | None") -> str:
     """The table of backpropagation, where the trace is a network."""
-    from likely.autodiff.backprop import backprop
-
     if reverse is None:
         return ""
     try:

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from likely.autodiff.layout import Graph, graph
 from likely.autodiff.modes import Data
+from likely.autodiff.page import embedded
 from likely.autodiff.program import Step
 from likely.autodiff.text import array, table
 
@@ -30,6 +32,10 @@ class Forward:
         return self.trace.shaped_like_output(
             [z if t is None else t for t, z in zip(found, zeros, strict=True)]
         )
+
+    def graph(self) -> Graph:
+        """The values as boxes with their tangents, for a picture."""
+        return graph(self.trace, forward=self)
 
     def tangent(self, name: str) -> Any:
         """The tangent of the value with this name."""
@@ -78,6 +84,10 @@ class Reverse:
         """The steps an adjoint came through, last first."""
         return [s for s in reversed(self.trace.steps) if s.number in self.sent]
 
+    def graph(self) -> Graph:
+        """The values as boxes with their adjoints, for a picture."""
+        return graph(self.trace, self)
+
     def adjoint(self, name: str) -> Any:
         """The adjoint of the value with this name."""
         return self.adjoints[self.trace.named(name).index]
@@ -100,8 +110,6 @@ class Reverse:
         )
 
     def _repr_html_(self) -> str:
-        from likely.autodiff.page import embedded
-
         return embedded(self.trace, self)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from likely.autodiff.rules import Rule, is_inexact
-from likely.autodiff.source import Where
+from likely.autodiff.source import Stack, Where, where
 
 INPUT, CONSTANT, LITERAL, STEP = "input", "constant", "literal", "step"
 
@@ -57,10 +57,15 @@ class Step:
     outputs: tuple[int, ...]
     params: dict[str, Any]
     rule: Rule
-    where: Where | None
-    """In the reader's source."""
+    stack: Stack = field(repr=False)
+    """The calls that led to it."""
     scope: tuple[str, ...] = ()
     """The loops and branches it was unrolled from."""
+
+    @property
+    def where(self) -> Where | None:
+        """Its place in the reader's source."""
+        return where(self.stack.readers)
 
 
 @dataclass(frozen=True)

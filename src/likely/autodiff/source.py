@@ -50,7 +50,8 @@ class Stack(NamedTuple):
 
     readers: tuple[Frame, ...] = ()
     """The reader's frames."""
-    all: tuple[Frame, ...] = ()
+    all: tuple[Any, ...] = ()
+    """All frames, JAX's too, as tracebacks that can be compared."""
 
     def inside(self, outer: "Stack") -> "Stack":
         """This stack as part of a call that has the outer one."""
@@ -62,11 +63,13 @@ def stack_of(equation: Any) -> Stack:
     traceback: Any = getattr(getattr(equation, "source_info", None), "traceback", None)
     if not hasattr(traceback, "raw_frames"):
         return Stack()
-    frames = tuple(Frame(*pair) for pair in zip(*traceback.raw_frames(), strict=True))
-    return Stack(tuple(f for f in frames if _is_readers(f.code.co_filename)), frames)
+    pairs = zip(*traceback.raw_frames(), strict=True)
+    readers = [Frame(code, at) for code, at in pairs if is_readers(code.co_filename)]
+    return Stack(tuple(readers), (traceback,))
 
 
-def _is_readers(file: str) -> bool:
+@functools.lru_cache(maxsize=4096)
+def is_readers(file: str) -> bool:
     """Whether a file is the reader's own, or this library's, and no other library's."""
     if file.startswith(_LIKELY):
         return not file.startswith(_HERE)
@@ -123,8 +126,4 @@ def _assignment(frames: tuple[Frame, ...]) -> tuple[str, tuple[Frame, ...]] | No
 
 @functools.lru_cache(maxsize=4096)
 def _next_instruction(code: CodeType, offset: int) -> dis.Instruction | None:
-    instructions = dis.get_instructions(code)
-    for instruction in instructions:
-        if instruction.offset == offset:
-            return next(instructions, None)
-    return None
+    return next((i for i in dis.get_instructions(code) if i.offset > offset), None)

@@ -29,7 +29,8 @@ def reparameterised(
     noise: Float[Array | np.ndarray, "*n d"],
 ) -> Float[Array, "*n d"]:
     """z = μ + L ε: a sample of N(μ, LLᵀ) as a smooth function of μ and L."""
-    return jnp.asarray(mean) + jnp.asarray(noise) @ jnp.asarray(factor).T
+    spread = jnp.asarray(noise) @ jnp.asarray(factor).T
+    return jnp.broadcast_to(mean, spread.shape) + spread
 
 
 @dataclass(frozen=True)

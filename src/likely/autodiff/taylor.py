@@ -94,9 +94,9 @@ class TaylorModel:
     def remainder(self, x: Any) -> np.ndarray:
         """f(x) − model(x), measured."""
         with float64():
-            return np.asarray(self.f(_double(x))) - self(x)
+            return np.asarray(self.f(_double(x)) - self(x))
 
-    def remainder_order(self, direction: Any, steps: tuple = (1e-1, 5e-2)) -> float:
+    def remainder_order(self, direction: Any, steps: tuple = (2e-2, 1e-2)) -> float:
         """The power of the step that the remainder falls with: order + 1 if f is smooth."""
         far, near = (
             np.linalg.norm(self.remainder(self.at + h * _double(direction)))

@@ -22,10 +22,8 @@ def number(value: Any, digits: int = 4) -> str:
 
 def array(value: Any, shown: int = SHOWN, digits: int = 4) -> str:
     """An array: all its entries where they are few, else their range and mean."""
-    if not hasattr(value, "dtype") or not np.issubdtype(_dtype(value), np.generic):
-        return (
-            "a random key" if "key" in str(getattr(value, "dtype", "")) else str(value)
-        )
+    if not isinstance(getattr(value, "dtype", None), np.dtype):
+        return "a random key" if hasattr(value, "dtype") else str(value)
     value = np.asarray(value)
     if value.size <= shown:
         return _nested(value, digits)
@@ -34,18 +32,16 @@ def array(value: Any, shown: int = SHOWN, digits: int = 4) -> str:
     value = value.astype(np.float64)
     if value.min() == value.max():
         return f"all {number(value.min(), digits)}"
-    low, high, mean = (number(v, 3) for v in (value.min(), value.max(), value.mean()))
-    return f"{low} … {high}, mean {mean}"
+    low, high, mean = value.min(), value.max(), value.mean()
+    if abs(mean) < 1e-7 * max(abs(low), abs(high)):  # nothing but rounding
+        mean = 0.0
+    return f"{number(low, 3)} … {number(high, 3)}, mean {number(mean, 3)}"
 
 
-def _dtype(value: Any) -> Any:
-    return value.dtype if isinstance(value.dtype, np.dtype) else object
-
-
-def _nested(value: np.ndarray, digits: int) -> str:
+def _nested(value: np.ndarray | np.generic, digits: int) -> str:
     if value.ndim == 0:
         return number(value, digits)
-    return f"[{', '.join(_nested(row, digits) for row in value)}]"
+    return f"[{', '.join(_nested(row, digits) for row in np.asarray(value))}]"
 
 
 def shape(dims: Sequence[int]) -> str:

@@ -35,6 +35,7 @@ def trace(
     has_aux: bool = False,
     step_into: str | Iterable[str] = ("jit",),
     limit: int = 64,
+    compiled: bool | None = None,
     **kwargs: Any,
 ) -> "Trace":
     """Turn a call `f(*args, **kwargs)` into a `Trace`.
@@ -49,20 +50,27 @@ def trace(
         step_into: what is shown as its steps and not as one step: any of "jit",
             "library", "custom", "scan", "while", "cond", or "all".
         limit: the most turns of a loop that are unrolled.
+        compiled: whether the program is compiled as a whole or step by step; steps are
+            quicker where similar ones were met before. By default large programs are.
         **kwargs: further arguments, held constant.
 
     Example:
         >>> trace(lambda x: jnp.sin(x) * x, 2.0).reverse().gradient
     """
     arguments = Arguments(f, args, kwargs, argnums=argnums, has_aux=has_aux)
-    return Trace(arguments, arguments.program(step_into, limit))
+    return Trace(arguments, arguments.program(step_into, limit), compiled)
 
 
 class Trace:
     """The steps of a call: read them, push tangents through, pull adjoints back."""
 
-    def __init__(self, arguments: Arguments, program: Program):
+    def __init__(
+        self, arguments: Arguments, program: Program, compiled: bool | None = None
+    ):
         self.arguments, self.program = arguments, program
+        large = sum(value.size for value in program.values) > LARGE
+        self.compiled = large if compiled is None else compiled
+        self._jobs: dict[Callable, Callable] = {}
         self.names = [value.name for value in program.values]
         for i, name in layer_names(program).items():
             self.names[i] = name
@@ -76,7 +84,7 @@ class Trace:
     def values(self) -> dict[int, Any]:
         """Every value, by its number, as NumPy arrays."""
         leaves = self.arguments.leaves
-        if len(self.program.known) == sum(len(s.outputs) for s in self.steps):
+        if self.program.known.keys() >= self.program.makers().keys():
             given = dict(zip(self.program.inputs, leaves, strict=True))
             return to_host(given | self.program.constants | self.program.known)
         return self.run(modes.evaluate, leaves)
@@ -184,8 +192,8 @@ class Trace:
     def run(self, mode: Callable, *data: Any, by_step: bool = False) -> Any:
         """Run a mode over the program, in the precision it was traced in."""
         job = functools.partial(mode, self.program)
-        if not by_step and sum(value.size for value in self.program.values) > LARGE:
-            job = jax.jit(job)
+        if self.compiled and not by_step:
+            job = self._jobs.setdefault(mode, jax.jit(job))
         with jax.enable_x64(self.arguments.double), replaying():
             return to_host(job(*data))
 

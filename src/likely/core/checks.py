@@ -18,7 +18,7 @@ def concrete(tree: Any) -> bool:
     return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(tree))
 
 
-def check_weights(w: np.ndarray, n: int) -> np.ndarray:
+def check_weights(w: Any, n: int) -> np.ndarray:
     """Row weights as float64, or the sentence that says why not."""
     w = np.asarray(w, dtype=np.float64)
     if w.shape != (n,):

@@ -2,15 +2,15 @@ r"""Doubled precision: products of matrices to about twice the digits of the mac
 
 A value is held as a pair $hi + lo$. Two ideas suffice:
 
-- *Error-free sums and products*: `two_sum` and `two_product` return the rounded
-  result and, exactly, what rounding took away (Knuth, Dekker).
+- *Error-free sums and products*: `two_sum` and `two_product` return a result and
+  what rounding took away from it (Knuth, Dekker).
 - *Slices* (Ozaki): a matrix with entries up to 1 is cut into $A = A_1 + A_2 + A_3$,
   where $A_1, A_2$ have so few bits that a sum of products of their entries does not
   round at all. So the products run at the speed of ordinary matrix products.
 
-XLA neither reorders sums nor fuses what is written here in a way that matters: the
-halves in `two_product` are cut by bit masks because the usual trick, c·a − (c·a − a),
-would not survive fused multiply-adds.
+XLA does not reorder sums, but it may fuse a product with a sum, which skips a rounding.
+So every product here either does not round or does not matter; and numbers are cut in
+halves by bit masks, not by the usual c·a − (c·a − a).
 """
 
 import jax
@@ -30,10 +30,11 @@ def two_sum(a: Float[Array, "*s"], b: Float[Array, "*s"]) -> Pair:
 
 
 def two_product(a: Float[Array, "*s"], b: Float[Array, "*s"]) -> Pair:
-    """The rounded a·b, and the error of that rounding."""
-    product = a * b
+    """a·b as a pair, by halves whose products do not round."""
     (a1, a2), (b1, b2) = _halves(a), _halves(b)
-    return product, ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
+    high, first = two_sum(a1 * b1, a1 * b2)
+    high, second = two_sum(high, a2 * b1)
+    return two_sum(high, first + second + a2 * b2)
 
 
 def _halves(a: Float[Array, "*s"]) -> Pair:

@@ -96,10 +96,13 @@ def regression(
         w: row weights.
         centred: whether R² compares with the mean of b (a model with a bias) or with 0.
     """
-    n, p = A.shape
+    (n, p), k = A.shape, b.shape[1]
     problem = _decompose(A, w, jnp.zeros(p, A.dtype), "qr")
-    B = _solve(problem, b, jnp.zeros((p, b.shape[1]), A.dtype))
-    C = _solve(problem, jnp.zeros((n, p), A.dtype), jnp.eye(p, dtype=A.dtype))
+    rows = jnp.concatenate([b, jnp.zeros((n, p), A.dtype)], axis=1)
+    unit = jnp.concatenate(
+        [jnp.zeros((p, k), A.dtype), jnp.eye(p, dtype=A.dtype)], axis=1
+    )
+    B, C = jnp.split(_solve(problem, rows, unit), [k], axis=1)
     C = C / (problem.scale[:, None] * problem.scale[None])
     rss = w @ sum(_residual(problem, b, B)) ** 2
     s2 = rss / (w.sum() - p)
@@ -166,7 +169,8 @@ def _gradient(problem: _Problem, b, c, B) -> Float[Array, "p k"]:
     low = ((error + weights * low).T @ problem.A).T
     terms = doubled.product(problem.parts, high, transposed=True)
     pull = doubled.two_product(-jnp.broadcast_to(problem.penalty[:, None], B.shape), B)
-    return sum(doubled.total([terms[0], c, *pull, *terms[1:], low]))
+    high, low = doubled.total([terms[0], c, *pull, *terms[1:], low])
+    return high + low
 
 
 def _solve(problem: _Problem, b, c) -> Float[Array, "p k"]:

@@ -40,7 +40,7 @@ class Moments(eqx.Module):
         squares = self.squares + other.squares + self.weight * share * gap**2
         return Moments(weight, self.mean + share * gap, squares)
 
-    def variance(self, freedom: float = 0.0) -> Float[Array, "..."]:
+    def variance(self, freedom: float | int = 0) -> Float[Array, "..."]:
         """S / (W − freedom): 0 for maximum likelihood, 1 for the sample variance."""
         return self.squares / (self.weight - freedom)
 

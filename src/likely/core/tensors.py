@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Shaped
+from jaxtyping import Array, ArrayLike, Shaped
 
 from likely.core.checks import InputError
 
 Tensor = Shaped[Array | np.ndarray, "..."]
 
 
-def shape(x: Tensor, name: str = "X") -> str:
+def shape(x: ArrayLike, name: str = "X") -> str:
     """`X ~ (2, 3)`: the name of a tensor and its axes."""
     return f"{name} ~ ({', '.join(map(str, np.shape(x)))})"
 

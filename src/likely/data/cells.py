@@ -40,7 +40,7 @@ DIGITS = {
 TWO_WAYS = [
     (f"date {DAYS[-2]}{time}", f"date {DAYS[-1]}{time}") for time in TIMES
 ]  # fmt: skip
-WHOLE = ("integer", "number", "number 1,5", "text")
+CODE = "^0[0-9]|^-?[0-9]{19,}$"
 PROBE = 64
 
 
@@ -57,7 +57,19 @@ def _integer(cells: pa.Array) -> pa.Array:
 
 
 def _number(cells: pa.Array) -> pa.Array:
-    return pc.cast(cells, pa.float64())
+    numbers = pc.cast(cells, pa.float64())
+    if _has_codes(cells):
+        raise Misfit("digits that are codes")
+    return numbers
+
+
+def _has_codes(cells: pa.Array) -> bool:
+    """Whether some cells are 007, or have more digits than a number keeps."""
+    plain = pc.invert(pc.starts_with(cells, "0."))
+    length = pc.binary_length(cells)
+    padded = pc.and_(pc.and_(pc.starts_with(cells, "0"), plain), pc.greater(length, 1))
+    suspect = cells.filter(pc.or_(padded, pc.greater(length, 18)))
+    return bool(pc.any(pc.match_substring_regex(suspect, CODE)).as_py())
 
 
 def _decimal_comma(cells: pa.Array) -> pa.Array:
@@ -135,18 +147,32 @@ def convert(cells: pa.Array, reading: str) -> pa.Array:
         raise Misfit(reading) from None
 
 
-def narrow(cells: pa.Array, readings: Sequence[str]) -> list[str]:
-    """Those of the readings that fit these cells too; a missing cell fits all."""
+def narrow(
+    cells: pa.Array, readings: Sequence[str], values: dict[str, pa.Array] | None = None
+) -> list[str]:
+    """Those of the readings that fit these cells too; a missing cell fits all.
+
+    Args:
+        cells: text.
+        readings: what fitted so far.
+        values: where the values by some of the readings are put, since they are there.
+    """
     if cells.null_count == len(cells):
         return list(readings)
+    values = {} if values is None else values
     probe = cells.drop_null()[:PROBE]
-    if "integer" in readings and _fits(probe, "integer") and _fits(cells, "integer"):
-        return [name for name in readings if name in WHOLE]
-    if "number" in readings and _fits(probe, "number") and _fits(cells, "number"):
-        codes = "integer" in readings and _all_digits(cells)  # 007, or too many digits
-        return ["text"] if codes else ["number", "text"]
-    worth = [name for name in readings if _worth_a_try(name, probe[0].as_py())]
-    return [name for name in worth if _fits(probe, name) and _fits(cells, name)]
+
+    def fits(reading: str) -> bool:
+        return _fits(probe, reading, {}) and _fits(cells, reading, values)
+
+    if "integer" in readings and fits("integer"):
+        exact = {"integer", "text"}
+        kept = exact if _has_codes(cells) else {*exact, "number", "number 1,5"}
+        return [name for name in readings if name in kept]
+    if "number" in readings and fits("number"):
+        return ["number", "text"]
+    worth = (name for name in readings if _worth_a_try(name, probe[0].as_py()))
+    return [name for name in worth if fits(name)]
 
 
 def _worth_a_try(reading: str, cell: str) -> bool:
@@ -159,16 +185,12 @@ def _worth_a_try(reading: str, cell: str) -> bool:
     return reading not in {"integer", "number"}
 
 
-def _fits(cells: pa.Array, reading: str) -> bool:
+def _fits(cells: pa.Array, reading: str, values: dict[str, pa.Array]) -> bool:
     try:
-        convert(cells, reading)
+        values[reading] = convert(cells, reading)
     except Misfit:
         return False
     return True
-
-
-def _all_digits(cells: pa.Array) -> bool:
-    return pc.all(pc.match_substring_regex(cells, r"^\s*-?[0-9]+\s*$")).as_py()
 
 
 def choose(readings: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from likely.core.checks import InputError
 from likely.data.dataset import Dataset, Numbers, generator
@@ -180,7 +180,7 @@ def inseparable(
     truth = {
         "probability": probability,
         "distance": distance,
-        "error": float(stats.norm.cdf(-distance / 2)),
+        "error": float(special.ndtr(-distance / 2)),
     }
     names = tuple(f"x{j}" for j in range(d))
     return Dataset(X, y, names, _labels(2), "Two overlapping classes", truth)

@@ -7,9 +7,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+from pyarrow import types
 
 from likely.core.checks import InputError, check_weights
 from likely.data.table_file import TableFile
+
+CODED = {b"likely": b"text"}
 
 
 def to_arrow(frame: Any) -> pa.Table:
@@ -22,7 +25,7 @@ def to_arrow(frame: Any) -> pa.Table:
         frame: a pandas, polars or Arrow frame, a `TableFile`, a dictionary of columns,
             or a two-dimensional array.
     """
-    if isinstance(frame, TableFile):
+    if is_file(frame):
         return frame.read()
     if isinstance(frame, pa.RecordBatch):
         frame = pa.Table.from_batches([frame])
@@ -38,11 +41,29 @@ def to_arrow(frame: Any) -> pa.Table:
     return frame if isinstance(frame, pa.Table) else pa.table(dict(columns))
 
 
+def code_words(table: pa.Table) -> pa.Table:
+    """The table with its columns of text as codes: they are looked at several times.
+
+    A mark tells them from categories that the user has declared.
+    """
+    for i, field in enumerate(table.schema):
+        if types.is_string(field.type) or types.is_large_string(field.type):
+            coded = table.column(i).dictionary_encode().unify_dictionaries()
+            marked = pa.field(field.name, coded.type, metadata=CODED)
+            table = table.set_column(i, marked, coded.combine_chunks())
+    return table
+
+
+def is_file(frame: Any) -> bool:
+    """Whether this is a table on the disk; a frame may have columns of any name."""
+    return isinstance(frame, TableFile) and not nw.dependencies.is_into_dataframe(frame)
+
+
 def weighted_chunks(
     frame: Any, sample_weight: Any = None
 ) -> Iterator[tuple[pa.Table, np.ndarray]]:
     """The chunks of a file (a frame is one) and their weights, absent rows left out."""
-    chunks = frame if isinstance(frame, TableFile) else [to_arrow(frame)]
+    chunks = frame if is_file(frame) else [to_arrow(frame)]
     if sample_weight is None:
         yield from ((chunk, np.ones(len(chunk))) for chunk in chunks)
         return

@@ -54,7 +54,7 @@ class TextTable:
         if self._readings is None:
             fitting = self._all_readings()
             for _, cells in self.cells.chunks():
-                _narrow(fitting, cells)
+                _narrow(fitting, cells, {})
             self._readings = _chosen(fitting)
         return self._readings
 
@@ -70,9 +70,10 @@ class TextTable:
         before: list[dict[str, str]] = []
         chunks: list[pa.Table] = []
         for rows, cells in self.cells.chunks():
-            _narrow(fitting, cells)
+            values: dict[str, dict[str, pa.Array]] = {}
+            _narrow(fitting, cells, values)
             before.append(_chosen(fitting))
-            chunks.append(self._convert(cells, before[-1], rows))
+            chunks.append(self._convert(cells, before[-1], rows, values))
         final = self._readings = _chosen(fitting)
         changed = [name for name in final if {b[name] for b in before} != {final[name]}]
         if changed:
@@ -101,14 +102,20 @@ class TextTable:
         }
 
     def _convert(
-        self, cells: pa.RecordBatch, readings: Mapping[str, str], rows: int
+        self,
+        cells: pa.RecordBatch,
+        readings: Mapping[str, str],
+        rows: int,
+        values: Mapping[str, dict[str, pa.Array]] | None = None,
     ) -> pa.Table:
-        return pa.table(
-            {
-                name: self._column(name, values, readings[name], rows)
-                for name, values in zip(cells.schema.names, cells.columns, strict=True)
-            }
-        )
+        """Typed columns; `values` are those that are there already."""
+        columns = {}
+        for name, text in zip(cells.schema.names, cells.columns, strict=True):
+            found = (values or {}).get(name, {}).get(readings[name])
+            if found is None:
+                found = self._column(name, text, readings[name], rows)
+            columns[name] = found
+        return pa.table(columns)
 
     def _column(self, name: str, cells: pa.Array, reading: str, rows: int) -> pa.Array:
         try:
@@ -123,10 +130,15 @@ class TextTable:
             raise table_error(self.path, problem, line=line, column=name) from None
 
 
-def _narrow(fitting: dict[str, list[str]], cells: pa.RecordBatch) -> None:
-    for name, values in zip(cells.schema.names, cells.columns, strict=True):
+def _narrow(
+    fitting: dict[str, list[str]],
+    cells: pa.RecordBatch,
+    values: dict[str, dict[str, pa.Array]],
+) -> None:
+    for name, text in zip(cells.schema.names, cells.columns, strict=True):
         if len(fitting[name]) > 1:
-            fitting[name] = narrow(values, fitting[name])
+            values[name] = {}
+            fitting[name] = narrow(text, fitting[name], values[name])
 
 
 def _chosen(fitting: Mapping[str, list[str]]) -> dict[str, str]:

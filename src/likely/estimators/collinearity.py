@@ -1,6 +1,7 @@
 """Which columns of a design are combinations of others, in the user's names."""
 
 import warnings
+from typing import cast
 
 import numpy as np
 from jaxtyping import Float
@@ -51,12 +52,13 @@ def _dependence(X: np.ndarray, intercept: bool) -> tuple[int | None, list[int]]:
     still = np.flatnonzero(length <= 1e-12 * max(size, 1e-300))
     if still.size:
         return int(still[0]), []
-    R, order = qr(X / length, mode="r", pivoting=True)
+    R, order = cast(tuple, qr(X / length, mode="r", pivoting=True))
     diagonal = np.abs(np.diagonal(R))
     rank = int((diagonal > 1e-10 * diagonal[0]).sum())
     if rank == X.shape[1]:
         return None, []
     culprit = order[rank]
     kept = np.sort(order[:rank])
-    share = lstsq(X[:, kept] / length[kept], X[:, culprit] / length[culprit])[0]
+    solved = cast(tuple, lstsq(X[:, kept] / length[kept], X[:, culprit]))
+    share = solved[0] / length[culprit]
     return int(culprit), [int(j) for j in kept[np.abs(share) > 1e-8]]

@@ -1,6 +1,6 @@
 r"""Linear regression, plain and ridge: y | x ~ N(x·w + b, σ²) (D1-D4, D7, D8)."""
 
-from typing import Any
+from typing import Any, no_type_check
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -75,6 +75,7 @@ class LinearRegression(AbstractRegressor):
         scale_: σ.
     """
 
+    @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(self, *, fit_intercept: bool = True):
         self.fit_intercept = fit_intercept
 
@@ -119,6 +120,7 @@ class Ridge(AbstractRegressor):
         scale_: σ.
     """
 
+    @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(self, alpha: float = 1.0, *, fit_intercept: bool = True):
         self.alpha = alpha
         self.fit_intercept = fit_intercept

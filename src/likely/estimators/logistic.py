@@ -1,7 +1,7 @@
 r"""Logistic regression, binary and multinomial (D14-D16)."""
 
 import warnings
-from typing import Any
+from typing import Any, no_type_check
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -79,6 +79,7 @@ class LogisticRegression(AbstractClassifier):
         status_: how the solver ended, a sentence.
     """
 
+    @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(
         self,
         alpha: float = 0.0,

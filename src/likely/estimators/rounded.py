@@ -7,6 +7,8 @@ outer classes reaching to infinity. Between classes 0 and 2 the model must pass
 through class 1, whatever class 1 means; `LogisticRegression` has no such order.
 """
 
+from typing import no_type_check
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -61,6 +63,7 @@ class RoundedRegression(AbstractClassifier):
         classes_: the labels, sorted.
     """
 
+    @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(self, *, fit_intercept: bool = True):
         self.fit_intercept = fit_intercept
 
@@ -70,7 +73,8 @@ class RoundedRegression(AbstractClassifier):
         return tags
 
     def _learner(self, y: np.ndarray) -> RoundedLearner:
-        line = NormalLinearLearner(penalised=False, intercept=bool(self.fit_intercept))
+        intercept = bool(self.fit_intercept)
+        line = NormalLinearLearner(False, intercept, decomposition="svd")
         return RoundedLearner(Categorical(len(self.classes_)), line)
 
     def _hyper(self) -> dict[str, np.ndarray]:

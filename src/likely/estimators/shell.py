@@ -29,7 +29,7 @@ from likely.typing import Batch, Key, Learner, Solution
 
 
 @eqx.filter_jit
-def learn(learner: Learner, key: Key, hyper: Mapping[str, Any], batch: Batch) -> PyTree:
+def learn(learner: Learner, key: Key, hyper: dict[str, Any], batch: Batch) -> PyTree:
     """φ from data, compiled once for each learner and size class."""
     return learner.learn(key, hyper, fill_absent(batch))
 
@@ -197,7 +197,8 @@ class AbstractClassifier(ClassifierMixin, AbstractPredictor, ABC):
 
 def _without_absent(y: Any, w: np.ndarray) -> Any:
     """The targets with those of weight zero replaced by one that counts."""
-    if w.shape != np.shape(y)[:1] or not (w == 0).any() or not (w > 0).any():
+    absent = w == 0
+    if w.ndim != 1 or len(w) != len(y) or not absent.any() or absent.all():
         return y
     y = np.array(y)
     y[w == 0] = y[np.argmax(w > 0)]

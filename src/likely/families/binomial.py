@@ -66,7 +66,7 @@ class Binomial(AbstractFamily):
         self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
         """log C(n, y) − y log(1 + e^−η) − (n − y) log(1 + e^η)."""
-        n, logits = self.total_count.astype(eta.dtype), eta[..., 0]
+        n, logits = jnp.asarray(self.total_count, eta.dtype), eta[..., 0]
         choices = gammaln(n + 1) - gammaln(y + 1.0) - gammaln(n - y + 1)
         losses = y * jax.nn.softplus(-logits) + (n - y) * jax.nn.softplus(logits)
         return choices - losses
@@ -79,7 +79,7 @@ class Binomial(AbstractFamily):
         self, eta: Float[Array, "*n 1"], q: Float[Array, "*n"]
     ) -> Float[Array, "*n"]:
         """By bisection."""
-        mean = self.total_count * jax.nn.sigmoid(eta[..., 0])
+        mean = jax.nn.sigmoid(eta[..., 0]) * self.total_count
         guess = normal_guess(q, mean, mean * jax.nn.sigmoid(-eta[..., 0]))
         found = discrete_quantile(lambda y: self.cdf(eta, y), q, *guess)
         return jnp.minimum(found, self.total_count)

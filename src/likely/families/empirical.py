@@ -56,7 +56,7 @@ class Empirical:
     def cdf(self, t: Any) -> np.ndarray:
         """The share of the weight at or below t."""
         place = np.searchsorted(self.y, np.asarray(t, float), side="right")
-        return np.concatenate([[0.0], self._below])[place]
+        return np.asarray(np.concatenate([[0.0], self._below])[place])
 
     def quantile(self, q: Any) -> np.ndarray:
         """The smallest observation with cdf ≥ q."""
@@ -64,7 +64,7 @@ class Empirical:
         if not ((q >= 0) & (q <= 1)).all():
             raise InputError("q must lie between 0 and 1; it is a probability.")
         place = np.searchsorted(self._below, q * (1 - 1e-15), side="left")
-        return self.y[np.minimum(place, len(self) - 1)]
+        return np.asarray(self.y[np.minimum(place, len(self) - 1)])
 
     def sample(self, n: int = 1, *, random_state: Any = None) -> np.ndarray:
         """(n,) independent draws: the bootstrap."""

@@ -12,7 +12,7 @@ from likely.families.huber_distribution import (
     huber_loss,
     normaliser,
 )
-from likely.families.links import column, fixed, log_positive, positive, stack
+from likely.families.links import chosen, column, fixed, log_positive, positive, stack
 from likely.families.maximum import maximum
 from likely.families.weighted import weighted_median
 
@@ -31,7 +31,7 @@ class Huber(AbstractFamily):
     remedy: ClassVar[str] = "Remove or impute the row."
 
     def __init__(self, scale: float | int | None = None, delta: float | int = 1.0):
-        self.scale, self.delta = fixed(scale, "scale"), fixed(delta, "delta")
+        self.scale, self.delta = fixed(scale, "scale"), chosen(delta, "delta")
 
     @property
     def n_eta(self) -> int:
@@ -72,7 +72,10 @@ class Huber(AbstractFamily):
     ) -> Float[Array, "*n"]:
         """−log s − log Z − h(e)."""
         log_scale = log_positive(eta, 1, self.scale)
-        e, delta = (y - eta[..., 0]) * jnp.exp(-log_scale), self.delta.astype(eta.dtype)
+        e, delta = (
+            (y - eta[..., 0]) * jnp.exp(-log_scale),
+            jnp.asarray(self.delta, eta.dtype),
+        )
         log_normaliser = jnp.log(normaliser(delta))
         return -log_scale - log_normaliser - huber_loss(e, delta)
 

@@ -5,6 +5,8 @@ $$Z = \sqrt{2π}\,\bigl(2Φ(δ) - 1\bigr) + \tfrac{2}{δ} e^{-δ^2/2},$$
 the mass of the normal centre and of two exponential tails.
 """
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import ndtr, ndtri
@@ -38,30 +40,29 @@ class HuberDistribution(Distribution):
         "scale": constraints.positive,
         "delta": constraints.positive,
     }
-    support = constraints.real
+    _support = constraints.real
 
     def __init__(self, loc, scale, delta, *, validate_args=None):
         self.loc, self.scale, self.delta = jnp.broadcast_arrays(loc, scale, delta)
         super().__init__(jnp.shape(self.loc), validate_args=validate_args)
 
-    def log_prob(self, value, intermediates=None) -> Array:
+    def log_prob(self, value: Any, intermediates: Any = None) -> Array:
         """−log scale − log Z − h(e)."""
         e = (value - self.loc) / self.scale
         mass = self.scale * normaliser(self.delta)
         return -jnp.log(mass) - huber_loss(e, self.delta)
 
-    def cdf(self, value) -> Array:
+    def cdf(self, value: Any) -> Array:
         """P(Y ≤ value): exponential tails, a normal centre."""
         e = (value - self.loc) / self.scale
         depth = -jnp.abs(e)  # both sides from below, so that small tails stay small
-        outer = tail(self.delta) * jnp.exp(
-            self.delta * jnp.minimum(depth + self.delta, 0.0)
-        )
+        beyond = jnp.minimum(depth + self.delta, 0.0)
+        outer = tail(self.delta) * jnp.exp(self.delta * beyond)
         inner = ROOT_2PI * (ndtr(jnp.maximum(depth, -self.delta)) - ndtr(-self.delta))
         lower = (outer + inner) / normaliser(self.delta)
         return jnp.where(e > 0, 1 - lower, lower)
 
-    def icdf(self, q) -> Array:
+    def icdf(self, q: Any) -> Array:
         """The inverse of `cdf`."""
         mass = jnp.minimum(q, 1 - q) * normaliser(self.delta)
         outer = jnp.log(mass / tail(self.delta)) / self.delta - self.delta
@@ -70,9 +71,9 @@ class HuberDistribution(Distribution):
         depth = jnp.where(mass < tail(self.delta), outer, inner)
         return self.loc + self.scale * jnp.where(q > 0.5, -depth, depth)
 
-    def sample(self, key, sample_shape=()) -> Array:
+    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Array:
         """The quantile of a uniform rank."""
-        shape = tuple(sample_shape) + self.batch_shape
+        shape = sample_shape + self.batch_shape
         rank = jax.random.uniform(key, shape, self.loc.dtype)
         shape = (1,) * len(sample_shape) + self.batch_shape
         rows = jax.tree.map(

@@ -16,12 +16,13 @@ from likely.core.precision import number
 
 def fixed(value: float | int | None, name: str) -> np.ndarray | None:
     """A setting that fixes a positive parameter, or None for a column of η."""
-    if value is None:
-        return None
+    return None if value is None else chosen(value, name)
+
+
+def chosen(value: float | int, name: str) -> np.ndarray:
+    """A positive number."""
     if not (np.ndim(value) == 0 and 0 < value < np.inf):
-        raise InputError(
-            f"{name} is {value}; give a positive number, or None to learn it."
-        )
+        raise InputError(f"{name} is {value}; give a positive number.")
     return number(value)
 
 

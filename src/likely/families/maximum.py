@@ -6,7 +6,7 @@ grows when a step fails. Few entries of η, so the Hessian is nothing. Safe unde
 and `vmap`.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -58,11 +58,10 @@ def maximum(
         u = s.u + s.step
         H, (f, g) = jax.jacfwd(slope, has_aux=True)(u)
         better = f <= s.f + 4 * eps * jnp.abs(s.f)
-        damping = jnp.where(better, 0.01 * s.damping, 10 * s.damping + 1e-6)
-        best = (
-            jnp.where(better, a, b) for a, b in zip((u, f, g, H), s[:4], strict=True)
-        )
-        return _stepped(_Search(*best, damping, s.step, s.steps + 1), eps)
+        found = s._replace(u=u, f=f, g=g, H=H, damping=0.01 * s.damping)
+        kept = s._replace(damping=10 * s.damping + 1e-6)
+        best = jax.tree.map(lambda a, b: jnp.where(better, a, b), found, kept)
+        return _stepped(best, eps)._replace(steps=s.steps + 1)
 
     zero, number = jnp.zeros_like(start), jnp.zeros_like(start[0])
     begin = _Search(
@@ -79,7 +78,7 @@ def maximum(
     return start + unit * (end.u + last)
 
 
-def _stepped(s: _Search, eps: float) -> _Search:
+def _stepped(s: _Search, eps: Any) -> _Search:
     """The search with its next step: Newton's, damped, at most 2 along each axis."""
     curvature, axes = jnp.linalg.eigh(s.H)
     along = (s.g @ axes) / jnp.maximum(jnp.abs(curvature) + s.damping, eps)

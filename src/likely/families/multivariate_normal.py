@@ -95,7 +95,7 @@ class MultivariateNormal(AbstractFamily):
 
     def outside(self, y: np.ndarray) -> np.ndarray:
         """Not finite."""
-        return ~np.isfinite(y).all(-1)
+        return ~np.all(np.isfinite(y), axis=-1)
 
     def log_prob(
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n d"]

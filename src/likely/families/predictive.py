@@ -123,7 +123,7 @@ class Predictive:
             q = q[:, None]
         return self._decode(self._ask(_quantile, self._rows(q, "q")))
 
-    def interval(self, coverage: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
+    def interval(self, coverage: float | int = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of the central interval of this coverage."""
         if not 0 <= coverage <= 1:
             raise InputError(f"coverage is {coverage}; give a number from 0 to 1.")
@@ -153,7 +153,7 @@ class Predictive:
         if not np.all(self.classes[codes] == y):
             known = self.classes.tolist()
             raise InputError(f"y has labels that are not among {known}.")
-        return codes.astype(np.float64)
+        return np.asarray(codes, np.float64)
 
     def _decode(self, y: np.ndarray) -> np.ndarray:
         return y if self.classes is None else self.classes[y.astype(int)]

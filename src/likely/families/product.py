@@ -122,7 +122,7 @@ class ProductDistribution(Distribution):
     """Independent scalars as one vector, each with a distribution of its own."""
 
     arg_constraints = {}
-    support = constraints.real_vector
+    _support = constraints.real_vector
     pytree_data_fields = ("members",)
 
     def __init__(self, members: list[Distribution], *, validate_args=None):
@@ -130,18 +130,18 @@ class ProductDistribution(Distribution):
         shape = jnp.broadcast_shapes(*(m.batch_shape for m in members))
         super().__init__(shape, (len(members),), validate_args=validate_args)
 
-    def sample(self, key, sample_shape=()) -> Array:
+    def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Array:
         """A draw from each."""
         keys = jax.random.split(key, len(self.members))
         draws = [
             m.sample(k, sample_shape) for m, k in zip(self.members, keys, strict=True)
         ]
-        return jnp.stack([d.astype(float) for d in draws], axis=-1)
+        return jnp.stack([jnp.asarray(d, float) for d in draws], axis=-1)
 
-    def log_prob(self, value, intermediates=None) -> Array:
+    def log_prob(self, value: Any, intermediates: Any = None) -> Array:
         """The sum of theirs."""
-        parts = enumerate(self.members)
-        return sum(m.log_prob(value[..., j]) for j, m in parts)
+        parts = [m.log_prob(value[..., j]) for j, m in enumerate(self.members)]
+        return jnp.sum(jnp.stack(parts), 0)
 
     @property
     def mean(self) -> Array:

@@ -17,7 +17,7 @@ logit = jax.scipy.special.logit
 
 
 def softmax(
-    x: Float[Array | np.ndarray, "*n k"], temperature: float | Array = 1.0
+    x: Float[Array | np.ndarray, "*n k"], temperature: float | int | Array = 1.0
 ) -> Float[Array, "*n k"]:
     r"""$\operatorname{softmax}(x / τ)$ over the last axis, its limits included.
 

@@ -98,6 +98,7 @@ ATTRIBUTES = {
 
 UNSAVED = {
     "likely.autodiff": "shows how derivatives are computed: programs, not results",
+    "likely.solvers.stepper.Stepper": "lives inside a compiled loop",
     "likely.solvers.stochastic.Loop": "lives inside a compiled loop",
 }
 """Classes, or whole modules of them, that are not meant to be kept, and why."""

@@ -1,6 +1,8 @@
 """One function for each picture: arrays or results in, a Matplotlib figure out."""
 
+from likely.plots.checkpoint_timeline import checkpoint_timeline
+from likely.plots.computation_graph import computation_graph
 from likely.plots.path import path
 from likely.plots.trace import trace
 
-__all__ = ["path", "trace"]
+__all__ = ["checkpoint_timeline", "computation_graph", "path", "trace"]

@@ -35,7 +35,10 @@ class Affine(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """How much weight a column has, its mean, and its standard deviation √v."""
+    """How much weight each column has, its mean, and its standard deviation √v.
+
+    Unlike `core.moments`, every column has a weight of its own: cells may be missing.
+    """
 
     total: Row
     mean: Row

@@ -20,10 +20,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from likely.core.checks import InputError
-from likely.data.frames import to_arrow, weighted_chunks
+from likely.data.frames import code_words, is_file, to_arrow, weighted_chunks
 from likely.data.schema import Schema
-from likely.data.table_file import TableFile
-from likely.preprocess.blocks import Writer, write_blocks
+from likely.preprocess.blocks import Writer, blocks, write_blocks
 from likely.preprocess.date_parts import DateParts
 from likely.preprocess.levels import Tally, tally
 from likely.preprocess.one_hot_encoder import OneHotEncoder
@@ -82,7 +81,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             y: the target, for `categories="target"`.
             sample_weight: how often each row counts.
         """
-        X = X if isinstance(X, TableFile) else to_arrow(X)
+        X = X if is_file(X) else code_words(to_arrow(X))
         self._fit(X, y, sample_weight)
         return self
 
@@ -90,7 +89,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self, X: Any, y: Any = None, sample_weight: Any = None
     ) -> np.ndarray:
         """Learn and encode; mean targets of each fold come from the others."""
-        X = to_arrow(X)
+        X = code_words(to_arrow(X))
         targets = self._fit(X, y, sample_weight)
         out = self._encoded(X)
         if targets is not None:
@@ -163,9 +162,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         words = [Tally({}, 0.0) for _ in self.words_]
         for chunk, w in weighted_chunks(X, sample_weight):
             numbers = list(columns.read_numbers(chunk, self.parts_))
-            block = np.stack(numbers, axis=1) if numbers else np.empty((len(chunk), 0))
-            here, gone = moments(block, w), gone | np.isnan(block).any(axis=0)
-            found = here if found is None else found.merge(here)
+            for rows in blocks(len(chunk)):
+                parts = [column[rows] for column in numbers]
+                block = (
+                    np.stack(parts, axis=1) if parts else np.empty((len(w[rows]), 0))
+                )
+                here, gone = moments(block, w[rows]), gone | np.isnan(block).any(axis=0)
+                found = here if found is None else found.merge(here)
             seen = [tally(levels, w) for levels in columns.read_words(chunk)]
             words = [old.merge(new) for old, new in zip(words, seen, strict=True)]
         assert found is not None

@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Float
 from likely.solvers.descent import AbstractDescent, Rules
 from likely.solvers.lbfgs import curves_upwards, first_step
 from likely.solvers.line_search import Point
+from likely.solvers.settings import Real, Whole
 
 
 class InverseHessian(NamedTuple):
@@ -39,8 +40,8 @@ class BFGS(AbstractDescent):
 
     def __init__(
         self,
-        max_steps: int = 500,
-        tolerance: float = 1e-8,
+        max_steps: int | Whole = 500,
+        tolerance: float | Real = 1e-8,
         *,
         search: str = "wolfe",
         path: bool = False,

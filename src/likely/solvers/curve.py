@@ -6,10 +6,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float, PyTree
 
-from likely.core.linalg import regression
 from likely.core.precision import float64, to_numpy
+from likely.core.rows import fill_absent
 from likely.solvers.flat import doubles, flatten
 from likely.solvers.levenberg_marquardt import LevenbergMarquardt
 from likely.typing import Batch, Solution, Solver, State
@@ -88,13 +89,16 @@ def fit_curve(
 
 @eqx.filter_jit
 def _deviations(model: Curve, data: Batch) -> tuple[PyTree, Array]:
-    """From linear regression of the residuals on the Jacobian."""
+    r"""Roots of the diagonal of $s^2 (J^\top W J)^{-1}$, by the triangle of $W^{1/2} J$."""
     phi, rebuild = flatten(model)
+    data = fill_absent(data)
 
     def predict(phi: Float[Array, " p"]) -> Float[Array, " n"]:
         return rebuild(phi)(data.x)[0][:, 0]
 
-    J = jax.jacfwd(predict)(phi)
-    found = regression(J, (data.y - predict(phi))[:, None], data.w)
-    spread = rebuild(found.standard_deviations[:, 0]).parameters
-    return spread, found.residual_deviation[0]
+    J, residual = jax.jacfwd(predict)(phi), data.y - predict(phi)
+    R = jnp.linalg.qr(jnp.sqrt(data.w)[:, None] * J, mode="r")
+    inverse = solve_triangular(R, jnp.eye(len(R), dtype=R.dtype))
+    s = jnp.sqrt((data.w @ residual**2) / (data.w.sum() - len(phi)))
+    spread = s * jnp.linalg.norm(inverse, axis=1)
+    return rebuild(spread).parameters, s

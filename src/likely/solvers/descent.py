@@ -48,6 +48,8 @@ from likely.typing import (
     Trace,
 )
 
+PATIENCE = 5
+
 
 class AbstractMethod(eqx.Module):
     """How a solver chooses directions."""
@@ -128,6 +130,10 @@ class _Carry(NamedTuple):
     point: Point
     memory: PyTree
     fresh: Bool[Array, ""]
+    best: Float[Array, ""]
+    """The smallest gradient so far (its largest entry)."""
+    idle: Int[Array, ""]
+    """Steps since then, once decreases drown in rounding."""
     trace: Trace
 
 
@@ -159,8 +165,11 @@ def descend(
         limit = jnp.where(k >= rules.max_steps, STEP_LIMIT, RUNNING)
         reason = judge(new)
         reason = jnp.where(reason == RUNNING, limit, reason)
-        stuck = jnp.where(_hopeless(slope, at.f), ROUNDING, STALLED)
-        stuck = jnp.where(c.fresh | (stuck == ROUNDING), stuck, RUNNING)
+        hopeless = _hopeless(slope, at.f)
+        stuck = jnp.where(hopeless, ROUNDING, jnp.where(c.fresh, STALLED, RUNNING))
+        idle = jnp.where(hopeless & (largest(new.g) >= c.best), c.idle + 1, 0)
+        tired = (idle >= PATIENCE) & (reason == RUNNING)
+        reason = jnp.where(tired, ROUNDING, reason)
         learned, forgotten = method.learn(c.memory, at, new), method.init(x)
         return _Carry(
             k,
@@ -168,12 +177,22 @@ def descend(
             new,
             jax.tree.map(lambda a, b: jnp.where(found.ok, a, b), learned, forgotten),
             ~found.ok,
+            jnp.minimum(c.best, largest(new.g)),
+            idle,
             record(c.trace, c.k, at.f, largest(at.g), found.step, at.x),
         )
 
     trace = empty_trace(rules.capacity, f.dtype, x if rules.path else None)
-    fresh = jnp.asarray(True)
-    first = _Carry(jnp.asarray(0), judge(start), start, method.init(x), fresh, trace)
+    first = _Carry(
+        k=jnp.asarray(0),
+        reason=judge(start),
+        point=start,
+        memory=method.init(x),
+        fresh=jnp.asarray(True),
+        best=largest(g),
+        idle=jnp.asarray(0),
+        trace=trace,
+    )
     last = jax.lax.while_loop(lambda c: c.reason == RUNNING, advance, first)
     at, slope = last.point, largest(last.point.g)
     trace = record(last.trace, last.k, at.f, slope, jnp.nan, at.x)

@@ -203,7 +203,9 @@ class AdamW(AbstractFirstOrder):
 
     def transform(self, rate):
         scaled = optax.scale_by_adam(self.decay, self.decay_square, self.epsilon)
-        decayed = optax.add_decayed_weights(self.weight_decay, _held(self.on))
+        decayed = optax.add_decayed_weights(
+            jnp.asarray(self.weight_decay), _held(self.on)
+        )
         return optax.chain(scaled, decayed, optax.scale(-rate))
 
 
@@ -225,7 +227,7 @@ def steepest(g: PyTree) -> PyTree:
 
 def descends(direction: PyTree, g: PyTree) -> Bool[Array, ""]:
     """Whether a direction goes down: its angle with the gradient exceeds π/2 (F2)."""
-    return optax.tree.vdot(direction, g) < 0
+    return jnp.asarray(optax.tree.vdot(direction, g)) < 0
 
 
 def _check(name: str, value: str, known: tuple[str, ...]) -> None:

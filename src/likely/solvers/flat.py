@@ -31,14 +31,18 @@ def doubles(tree: Any) -> Any:
     )
 
 
+def same(key: Key | None) -> Key | None:
+    """The same key once more: a full-batch objective has the same noise at each look."""
+    return None if key is None else jax.random.clone(key)
+
+
 def value_and_slope(
     objective: Any, rebuild: Callable[[Array], Any], data: Batch, key: Key | None
 ) -> Callable[[Array, State], tuple[tuple[Array, State], Array]]:
     """x, state ↦ ((loss, state), gradient), for full-batch solvers."""
 
     def loss(x: Float[Array, " p"], state: State):
-        again = None if key is None else jax.random.clone(key)  # at each evaluation
-        return objective(rebuild(x), data, key=again, state=state)
+        return objective(rebuild(x), data, key=same(key), state=state)
 
     return jax.value_and_grad(loss, has_aux=True)
 

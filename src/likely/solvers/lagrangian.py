@@ -6,8 +6,9 @@ $$\nabla f = G^\top γ, \quad h = 0, \qquad G = \partial h/\partial x .$$
 
 Each step solves the linearised system in two parts: across the constraint,
 $G d = -h$, and along it, where $Z^\top H_L Z$ (Z spans the null space of G) gets absolute
-eigenvalues, so that it leads to minima and not to saddles. A step is halved until it
-lowers $f + ν\lVert h\rVert_1$, or is taken whole where it halves the KKT residual.
+eigenvalues, so that it leads to minima and not to saddles. What the step then misses of
+the constraint is corrected by one more step across, and the whole is halved until it
+lowers $f + ν\lVert h\rVert_1$.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import solve_triangular
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from likely.core.precision import float64
 from likely.core.rows import fill_absent
@@ -29,9 +30,10 @@ from likely.solvers.flat import (
     flatten,
     largest,
     record,
+    same,
     unflatten_path,
 )
-from likely.solvers.newton import solve_absolute
+from likely.solvers.newton import lowest, solve_absolute
 from likely.solvers.settings import Real, Whole, as_real, as_whole
 from likely.typing import (
     DIVERGED,
@@ -71,8 +73,8 @@ class LagrangeNewton(eqx.Module):
     def __init__(
         self,
         constraint: Callable[[Any], Array],
-        max_steps: int = 100,
-        tolerance: float = 1e-10,
+        max_steps: int | Whole = 100,
+        tolerance: float | Real = 1e-10,
         *,
         path: bool = False,
     ):
@@ -88,23 +90,28 @@ class LagrangeNewton(eqx.Module):
 
 
 class Kkt(NamedTuple):
-    """A point, how far it is from the conditions, and the step towards them."""
+    """The conditions at a point, and the step towards them."""
 
-    x: Float[Array, " p"]
     f: Float[Array, ""]
     h: Float[Array, " m"]
     multipliers: Float[Array, " m"]
     residual: Float[Array, ""]
     """The largest entry of ∇L and h."""
+    settled: Bool[Array, ""]
+    """Whether f curves upwards along the constraint."""
     d: Float[Array, " p"]
     slope: Float[Array, ""]
     """gᵀd."""
+    across: Float[Array, "p m"]
+    """From a miss of the constraint to the shortest step that makes it."""
 
 
 class _Carry(NamedTuple):
     k: Int[Array, ""]
     reason: Int[Array, ""]
-    at: Kkt
+    x: Float[Array, " p"]
+    f: Float[Array, ""]
+    residual: Float[Array, ""]
     nu: Float[Array, ""]
     trace: Trace
 
@@ -117,21 +124,63 @@ def _minimize(
     data = fill_absent(data)
 
     def loss(x: Float[Array, " p"]):
-        return objective(rebuild(x), data, key=key, state=state)[0]
+        return objective(rebuild(x), data, key=same(key), state=state)[0]
 
     def constraint(x: Float[Array, " p"]) -> Float[Array, " m"]:
         return jnp.ravel(solver.constraint(rebuild(x)))
 
-    last = _iterate(solver, lambda x: _linearise(loss, constraint, x), x)
-    at = last.at
-    trace = record(last.trace, last.k, at.f, at.residual, jnp.nan, at.x)
-    value = jnp.where(last.reason == DIVERGED, at.f, at.residual)
+    zero = jnp.zeros((), x.dtype)
+    trace = empty_trace(solver.capacity, x.dtype, x if solver.path else None)
+    first = _Carry(jnp.asarray(0), jnp.asarray(RUNNING), x, zero, zero, zero, trace)
+    last = jax.lax.while_loop(
+        lambda c: c.reason == RUNNING,
+        lambda c: _advance(solver, loss, constraint, c),
+        first,
+    )
+    value = jnp.where(last.reason == DIVERGED, last.f, last.residual)
     status = Status(last.reason, last.k, value)
-    trace = unflatten_path(trace, rebuild)
-    return Solution(rebuild(at.x), state, at.f, trace, status)
+    trace = unflatten_path(last.trace, rebuild)
+    return Solution(rebuild(last.x), state, last.f, trace, status)
 
 
-def _linearise(loss: Callable, constraint: Callable, x: Float[Array, " p"]) -> Kkt:
+def _advance(solver: LagrangeNewton, loss, constraint, c: _Carry) -> _Carry:
+    """Judge where we are; if that is not the end, search along the step and move."""
+    at = _conditions(loss, constraint, c.x, solver.tolerance)
+    limit = jnp.where(c.k >= solver.max_steps, STEP_LIMIT, RUNNING)
+    done = (at.residual <= solver.tolerance) & at.settled
+    reason = jnp.where(done, GRADIENT, limit)
+    reason = jnp.where(jnp.isfinite(at.f), reason, DIVERGED)
+    nu = jnp.maximum(c.nu, 2 * largest(at.multipliers))
+    fall = jnp.minimum(at.slope - nu * jnp.sum(jnp.abs(at.h)), 0.0)
+    now = at.f + nu * jnp.sum(jnp.abs(at.h))
+
+    def trial(t):
+        x = c.x + t * at.d
+        x = x - at.across @ (constraint(x) - (1 - t) * at.h)
+        merit = loss(x) + nu * jnp.sum(jnp.abs(constraint(x)))
+        slack = 8 * jnp.finfo(x.dtype).eps * jnp.abs(now)
+        return t, x, merit <= now + 1e-4 * t * fall + slack
+
+    def unfinished(s):
+        t, _, good = s
+        return ~good & (t > 2.0**-HALVINGS)
+
+    start = trial(jnp.ones((), c.x.dtype))
+    t, x, good = jax.lax.while_loop(unfinished, lambda s: trial(0.5 * s[0]), start)
+    stay = reason != RUNNING
+    step = jnp.where(stay, jnp.nan, t)
+    return _Carry(
+        k=jnp.where(stay | ~good, c.k, c.k + 1),
+        reason=jnp.where(stay | good, reason, STALLED),
+        x=jnp.where(stay | ~good, c.x, x),
+        f=at.f,
+        residual=at.residual,
+        nu=nu,
+        trace=record(c.trace, c.k, at.f, at.residual, step, c.x),
+    )
+
+
+def _conditions(loss: Callable, constraint: Callable, x, tolerance) -> Kkt:
     """The KKT conditions at x, and the Newton step."""
     f, g = jax.value_and_grad(loss)(x)
     h, G = constraint(x), jax.jacrev(constraint)(x)
@@ -139,59 +188,16 @@ def _linearise(loss: Callable, constraint: Callable, x: Float[Array, " p"]) -> K
     Q, R = jnp.linalg.qr(G.T, mode="complete")
     Y, Z, R = Q[:, :m], Q[:, m:], R[:m]
     gamma = solve_triangular(R, Y.T @ g)
-    H = jax.hessian(lambda x: loss(x) - gamma @ constraint(x))(x)
-    across = -(Y @ solve_triangular(R, h, trans=1))
-    along = jnp.zeros_like(x)
+    across = solve_triangular(R, Y.T).T
+    d, settled = -(across @ h), jnp.asarray(True)
     if Z.shape[1]:
-        along = Z @ solve_absolute(Z.T @ H @ Z, Z.T @ (g + H @ across))
-    d = across + along
+        H = jax.hessian(lambda x: loss(x) - gamma @ constraint(x))(x)
+        low, v = lowest(Z.T @ H @ Z)
+        along = solve_absolute(Z.T @ H @ Z, Z.T @ (g + H @ d))
+        level, settled = largest(Z.T @ g) <= tolerance, low >= 0
+        d = d + Z @ jnp.where(level & ~settled, v, along)
     residual = jnp.maximum(largest(g - G.T @ gamma), largest(h))
-    return Kkt(x, f, h, gamma, residual, d, g @ d)
-
-
-def _iterate(solver: LagrangeNewton, linearise: Callable, x) -> _Carry:
-    """Steps until there is a reason to stop."""
-
-    def judge(at: Kkt, k) -> Int[Array, ""]:
-        limit = jnp.where(k >= solver.max_steps, STEP_LIMIT, RUNNING)
-        reason = jnp.where(at.residual <= solver.tolerance, GRADIENT, limit)
-        return jnp.where(jnp.isfinite(at.f), reason, DIVERGED)
-
-    def advance(c: _Carry) -> _Carry:
-        at, k = c.at, c.k + 1
-        nu = jnp.maximum(c.nu, 2 * largest(at.multipliers))
-
-        def merit(at: Kkt):
-            return at.f + nu * jnp.sum(jnp.abs(at.h))
-
-        fall = at.slope - nu * jnp.sum(jnp.abs(at.h))
-
-        def good(new: Kkt, t):
-            lower = merit(new) <= merit(at) + 1e-4 * t * jnp.minimum(fall, 0.0)
-            closer = (t == 1) & (new.residual <= 0.5 * at.residual)
-            return jnp.isfinite(new.residual) & (lower | closer)
-
-        def unfinished(s):
-            return ~good(s[1], s[0]) & (s[2] < HALVINGS)
-
-        def halve(s):
-            t = 0.5 * s[0]
-            return t, linearise(at.x + t * at.d), s[2] + 1
-
-        one = jnp.ones((), at.x.dtype)
-        start = (one, linearise(at.x + at.d), 0)
-        t, new, _ = jax.lax.while_loop(unfinished, halve, start)
-        ok = good(new, t)
-        here = jax.tree.map(lambda a, b: jnp.where(ok, a, b), new, at)
-        reason = jnp.where(ok, judge(here, k), STALLED)
-        trace = record(c.trace, c.k, at.f, at.residual, t, at.x)
-        return _Carry(k, reason, here, nu, trace)
-
-    start = linearise(x)
-    trace = empty_trace(solver.capacity, x.dtype, x if solver.path else None)
-    zero = jnp.zeros((), x.dtype)
-    first = _Carry(jnp.asarray(0), judge(start, 0), start, zero, trace)
-    return jax.lax.while_loop(lambda c: c.reason == RUNNING, advance, first)
+    return Kkt(f, h, gamma, residual, settled, d, g @ d, across)
 
 
 def multipliers(
@@ -201,7 +207,6 @@ def multipliers(
     with float64():
         x = doubles(x)
         point, rebuild = flatten(x)
-        at = _linearise(
-            lambda x: f(rebuild(x)), lambda x: jnp.ravel(constraint(rebuild(x))), point
-        )
-        return np.asarray(at.multipliers)
+        g = jax.grad(lambda x: f(rebuild(x)))(point)
+        G = jax.jacrev(lambda x: jnp.ravel(constraint(rebuild(x))))(point)
+        return np.linalg.lstsq(np.asarray(G).T, np.asarray(g), rcond=None)[0]

@@ -73,10 +73,17 @@ def lasso_path(
     members = _solve(moments, alphas, l1_ratio, tolerance, max_sweeps)
     if w is None or np.ndim(w) == 1:
         return members[0]
-    parts = [np.stack(part) for part in zip(*(m[1:-1] for m in members), strict=True)]
+    _, coefs, intercepts, gaps, n_iter, _ = map(list, zip(*members, strict=True))
     names = ("reason", "steps", "value")
     status = (np.stack([getattr(m.status, name) for m in members]) for name in names)
-    return LassoPath(alphas, *parts, _status(*status))
+    return LassoPath(
+        alphas,
+        np.stack(coefs),
+        np.stack(intercepts),
+        np.stack(gaps),
+        np.stack(n_iter),
+        _status(*status),
+    )
 
 
 def _status(*parts: np.ndarray) -> Status:
@@ -99,7 +106,7 @@ def _check(X, y, w, l1_ratio: float) -> tuple[np.ndarray, np.ndarray, np.ndarray
         )
     W = np.ones((1, len(y))) if w is None else np.atleast_2d(w)
     W = np.stack([check_weights(row, len(y)) for row in W])
-    some = W.any(axis=0)
+    some = np.asarray(W.any(axis=0))
     check_finite("X", X, some)
     check_finite("y", y, some)
     if not some.all():
@@ -136,5 +143,8 @@ def _solve(moments, alphas, l1_ratio, tolerance, max_sweeps) -> list[LassoPath]:
         status = _status(reason, sweeps, np.where(done, gaps, slopes))
         return LassoPath(alphas, B, m.mean_y - B @ m.mean_x, gaps, sweeps, status)
 
-    with ThreadPoolExecutor(min(len(moments), os.cpu_count() or 1)) as pool:
+    workers = min(len(moments), os.cpu_count() or 1)
+    if workers == 1:
+        return [solve(m) for m in moments]
+    with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(solve, moments))

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int
 
 from likely.solvers.descent import AbstractDescent, Rules
 from likely.solvers.line_search import Point
+from likely.solvers.settings import Real, Whole
 
 
 class Pairs(NamedTuple):
@@ -40,8 +41,8 @@ class LBFGS(AbstractDescent):
 
     def __init__(
         self,
-        max_steps: int = 500,
-        tolerance: float = 1e-8,
+        max_steps: int | Whole = 500,
+        tolerance: float | Real = 1e-8,
         memory: int = 10,
         *,
         search: str = "wolfe",

@@ -29,6 +29,7 @@ from likely.solvers.flat import (
     flatten,
     largest,
     record,
+    same,
     unflatten_path,
 )
 from likely.solvers.pointwise import curvature
@@ -73,9 +74,9 @@ class LevenbergMarquardt(eqx.Module):
 
     def __init__(
         self,
-        max_steps: int = 4000,
-        tolerance: float = 1e-12,
-        trust: float = 1.0,
+        max_steps: int | Whole = 4000,
+        tolerance: float | Real = 1e-12,
+        trust: float | Real = 1.0,
         *,
         path: bool = False,
     ):
@@ -125,6 +126,14 @@ class Local(NamedTuple):
         return jnp.where(length > 0, length, 1.0)
 
     @property
+    def scales(self) -> Float[Array, " p"]:
+        """The lengths, but for parameters that could double and hardly be noticed."""
+        size = jnp.linalg.norm(self.r) + self.size
+        tiny = jnp.finfo(self.x.dtype).eps ** (2 / 3)
+        known = jnp.where(self.x != 0, jnp.abs(self.x), jnp.inf)
+        return jnp.maximum(self.lengths, tiny * size / known)
+
+    @property
     def g(self) -> Float[Array, " p"]:
         """The gradient."""
         return self.r @ self.J
@@ -156,7 +165,7 @@ def _minimize(
     data = fill_absent(data)
     local = _linearised(objective, rebuild, data, key, state)
     last = _iterate(solver, local, local(x))
-    loss, state = objective(rebuild(last.at.x), data, key=key, state=state)
+    loss, state = objective(rebuild(last.at.x), data, key=same(key), state=state)
     value = jnp.where(last.reason == DIVERGED, last.at.f, largest(last.at.g))
     value = jnp.where(last.reason == PARAMETERS, last.moved, value)
     status = Status(last.reason, last.k, value)
@@ -173,7 +182,7 @@ def _linearised(
     share = data.w / data.w.sum()
 
     def predict(x: Float[Array, " p"]):
-        eta, _ = rebuild(x)(data.x, w=data.w, key=key, state=state)
+        eta, _ = rebuild(x)(data.x, w=data.w, key=same(key), state=state)
         return eta, eta
 
     def penalty(x: Float[Array, " p"]) -> Float[Array, ""]:
@@ -200,12 +209,12 @@ def _linearised(
 def _iterate(solver: LevenbergMarquardt, local, start: Local) -> _Carry:
     """Steps until there is a reason to stop, then the last word on the reason."""
     x, zero = start.x, jnp.zeros((), start.x.dtype)
-    length = jnp.linalg.norm(start.lengths * x)
+    length = jnp.linalg.norm(start.scales * x)
     first = _Carry(
         k=jnp.asarray(0),
         reason=_judge(solver, start, 0),
         at=start,
-        D=start.lengths,
+        D=start.scales,
         trust=zero + solver.trust * jnp.where(length > 0, length, 1.0),
         moved=zero,
         settling=zero + jnp.inf,
@@ -246,7 +255,7 @@ def _advance(solver: LevenbergMarquardt, local, c: _Carry) -> _Carry:
         k=k,
         reason=jnp.where(stuck, still, reason),
         at=here,
-        D=jnp.maximum(c.D, here.lengths),
+        D=jnp.maximum(c.D, here.scales),
         trust=_adapted(trust, way, step, fall),
         moved=moved,
         settling=jnp.where(blurred, moved, c.settling),

@@ -70,7 +70,7 @@ def _gram(X, y, shift, rows, w=None) -> np.ndarray:
         rows = slice(rows[0], rows[-1] + 1)
     X, y = X[rows], y[rows]
     n, d = X.shape
-    total, buffer = 0.0, np.empty((min(BLOCK, n), d + 2))
+    total, buffer = np.zeros((d + 2, d + 2)), np.empty((min(BLOCK, n), d + 2))
     for start in range(0, n, BLOCK):
         part = slice(start, start + BLOCK)
         Z = buffer[: len(y[part])]

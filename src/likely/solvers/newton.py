@@ -26,6 +26,7 @@ from likely.solvers.descent import AbstractMethod, Rules, descend
 from likely.solvers.flat import flatten, largest, unflatten_path, value_and_slope
 from likely.solvers.line_search import Point
 from likely.solvers.pointwise import curvature
+from likely.solvers.settings import Real, Whole
 from likely.typing import Batch, Key, LinearModel, Solution, State
 
 
@@ -41,7 +42,11 @@ class Newton(eqx.Module):
     rules: Rules
 
     def __init__(
-        self, max_steps: int = 100, tolerance: float = 1e-10, *, path: bool = False
+        self,
+        max_steps: int | Whole = 100,
+        tolerance: float | Real = 1e-10,
+        *,
+        path: bool = False,
     ):
         self.rules = Rules(max_steps, tolerance, "backtracking", path)
 
@@ -73,7 +78,7 @@ class _Newton(AbstractMethod):
     """Directions from a Hessian; nothing is remembered."""
 
     hessian: Callable[[Array], Array]
-    tolerance: Array | None
+    tolerance: Real | None
     """Of the gradient at a saddle to be left, where H may have negative eigenvalues."""
 
     def init(self, x: Float[Array, " p"]) -> None:

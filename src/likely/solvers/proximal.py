@@ -10,7 +10,8 @@ its momentum anew when that points uphill. The step s is halved until the quadra
 model with curvature 1/s lies above f, and may grow again.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -77,6 +78,44 @@ class _Trial(NamedTuple):
     state: State
 
 
+class _Split(NamedTuple):
+    """The objective on flat parameters, its smooth part by itself."""
+
+    objective: Any
+    rebuild: Callable[[Array], Any]
+    data: Batch
+    key: Key | None
+
+    def whole(self, x: Float[Array, " p"], state: State):
+        """The loss, and the state there."""
+        return self.objective(self.rebuild(x), self.data, key=self.key, state=state)
+
+    def smooth(self, x: Float[Array, " p"], state: State):
+        """The differentiable part."""
+        model = self.rebuild(x)
+        return self.objective.smooth(model, self.data, key=self.key, state=state)
+
+    def trial(self, y, g, s: Array, state: State) -> _Trial:
+        """A step of size s from y."""
+        x = flatten(self.objective.prox(self.rebuild(y - s * g), s))[0]
+        return _Trial(x, self.smooth(x, state)[0], *self.whole(x, state))
+
+    def search(self, y, g, f: Array, s: Array, state: State):
+        """Halve s until the quadratic model lies above; whether no rounding helped."""
+
+        def above(new: _Trial, s: Array) -> Array:
+            d = new.x - y
+            return new.smooth - (f + g @ d + (d @ d) / (2 * s))
+
+        slack = 8 * jnp.finfo(f.dtype).eps * jnp.abs(f)
+        s, new, _ = jax.lax.while_loop(
+            lambda c: ~(above(c[1], c[0]) <= slack) & (c[2] < HALVINGS),
+            lambda c: (0.5 * c[0], self.trial(y, g, 0.5 * c[0], state), c[2] + 1),
+            (s, self.trial(y, g, s, state), 0),
+        )
+        return s, new, above(new, s) <= 0
+
+
 class _Carry(NamedTuple):
     k: Int[Array, ""]
     reason: Int[Array, ""]
@@ -91,50 +130,26 @@ class _Carry(NamedTuple):
 @eqx.filter_jit
 def _minimize(solver, objective, model, data, *, key, state, room: int) -> Solution:
     x, rebuild = flatten(model)
-    data = fill_absent(data)
-
-    def smooth(x: Float[Array, " p"], state: State):
-        return objective.smooth(rebuild(x), data, key=key, state=state)
-
-    def trial(y, g, s, state) -> _Trial:
-        x = flatten(objective.prox(rebuild(y - s * g), s))[0]
-        value, _ = smooth(x, state)
-        loss, moved = objective(rebuild(x), data, key=key, state=state)
-        return _Trial(x, value, loss, moved)
-
-    def search(y, f, g, s, state):
-        """Halve s until the quadratic model lies above; whether no rounding helped."""
-
-        def above(new: _Trial, s: Array) -> Array:
-            d = new.x - y
-            return new.smooth - (f + g @ d + (d @ d) / (2 * s))
-
-        slack = 8 * jnp.finfo(f.dtype).eps * jnp.abs(f)
-        s, new, _ = jax.lax.while_loop(
-            lambda c: ~(above(c[1], c[0]) <= slack) & (c[2] < HALVINGS),
-            lambda c: (0.5 * c[0], trial(y, g, 0.5 * c[0], state), c[2] + 1),
-            (s, trial(y, g, s, state), 0),
-        )
-        return s, new, above(new, s) <= 0
+    split = _Split(objective, rebuild, fill_absent(data), key)
 
     def advance(c: _Carry) -> _Carry:
-        (f, _), g = jax.value_and_grad(smooth, has_aux=True)(c.y, c.at.state)
-        s, new, clear = search(c.y, f, g, c.s, c.at.state)
-        slope = largest((c.y - new.x) / s)
+        slope = jax.value_and_grad(lambda y: split.smooth(y, c.at.state)[0])
+        f, g = slope(c.y)
+        s, new, clear = split.search(c.y, g, f, c.s, c.at.state)
+        largest_slope = largest((c.y - new.x) / s)
         y, momentum = _ahead(c, new.x) if solver.accelerate else (new.x, c.momentum)
         k = c.k + 1
         reason = jnp.where(k >= solver.max_steps, STEP_LIMIT, RUNNING)
-        reason = jnp.where(slope <= solver.tolerance, GRADIENT, reason)
+        reason = jnp.where(largest_slope <= solver.tolerance, GRADIENT, reason)
         reason = jnp.where(jnp.isfinite(new.loss), reason, DIVERGED)
-        trace = record(c.trace, c.k, c.at.loss, slope, s, c.at.x)
+        trace = record(c.trace, c.k, c.at.loss, largest_slope, s, c.at.x)
         s = jnp.where(clear, GROWTH * s, s)
-        return _Carry(k, reason, new, y, momentum, s, slope, trace)
+        return _Carry(k, reason, new, y, momentum, s, largest_slope, trace)
 
-    loss, moved = objective(rebuild(x), data, key=key, state=state)
-    one = jnp.ones((), loss.dtype)
-    trace = empty_trace(room, loss.dtype, x if solver.path else None)
-    at = _Trial(x, smooth(x, state)[0], loss, moved)
-    reason = jnp.where(jnp.isfinite(loss), RUNNING, DIVERGED)
+    at = _Trial(x, split.smooth(x, state)[0], *split.whole(x, state))
+    one = jnp.ones((), at.loss.dtype)
+    trace = empty_trace(room, at.loss.dtype, x if solver.path else None)
+    reason = jnp.where(jnp.isfinite(at.loss), RUNNING, DIVERGED)
     start = _Carry(jnp.asarray(0), reason, at, x, one, one, jnp.inf * one, trace)
     last = jax.lax.while_loop(lambda c: c.reason == RUNNING, advance, start)
     at = last.at

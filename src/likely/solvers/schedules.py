@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PyTree
 
-from likely.solvers.settings import Real, Whole, real, whole
+from likely.solvers.settings import Real, Whole, as_real, real, whole
 
 
 class AbstractSchedule(eqx.Module):
@@ -115,7 +115,7 @@ class Cosine(AbstractFormula):
 class WarmUp(AbstractSchedule):
     r"""$η_t\,\min(1, (t+1)/\text{steps})$: another schedule, or a number, from low."""
 
-    steps: Real = real()
+    steps: Real = eqx.field(converter=as_real)
     then: AbstractSchedule = eqx.field(converter=as_schedule)
 
     def init(self):

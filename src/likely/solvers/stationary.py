@@ -11,8 +11,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 
+from likely.core.checks import concrete
 from likely.core.precision import float64, to_numpy
 from likely.solvers.flat import doubles, flatten
 
@@ -99,42 +100,52 @@ class StepForecast(eqx.Module):
     $g^\top H g$ by $\lVert g\rVert^2$ in the one and replace it by that in the other.)
     """
 
-    loss: Float[Array, ""]
+    loss: Float[Array | np.ndarray, ""]
     """f(θ)."""
-    slope: Float[Array, ""]
+    slope: Float[Array | np.ndarray, ""]
     """‖g‖²."""
-    curvature: Float[Array, ""]
+    curvature: Float[Array | np.ndarray, ""]
     """gᵀHg."""
-    rate: Float[Array, ""]
-
-    @property
-    def forecast(self) -> Float[Array, ""]:
-        """The predicted loss after the step."""
-        bend = 0.5 * self.rate**2 * self.curvature
-        return self.loss - self.rate * self.slope + bend
-
-    @property
-    def harmful(self) -> Array:
-        """Whether the loss is predicted to rise."""
-        return 0.5 * self.rate * self.curvature > self.slope
-
-    @property
-    def best_rate(self) -> Float[Array, ""]:
-        """‖g‖² / gᵀHg, which minimises the forecast (infinite without curvature)."""
-        bent = self.curvature > 0
-        return jnp.where(
-            bent, self.slope / jnp.where(bent, self.curvature, 1.0), jnp.inf
-        )
+    forecast: Float[Array | np.ndarray, ""]
+    """The predicted loss after the step."""
+    harmful: Bool[Array | np.ndarray, ""]
+    """Whether it is predicted to rise."""
+    best_rate: Float[Array | np.ndarray, ""]
+    """‖g‖² / gᵀHg, which minimises the forecast (infinite without curvature)."""
 
 
 def step_forecast(f: Callable[[PyTree], Any], x: PyTree, rate: Any) -> StepForecast:
-    """The forecast for one step of gradient descent at this rate; costs two gradients."""
+    """The forecast for one step of gradient descent at this rate, in double precision.
+
+    It costs two gradients.
+
+    Args:
+        f: from parameters to a number, in terms of `jax.numpy`.
+        x: the parameters θ.
+        rate: η.
+    """
+    if not concrete((x, rate)):
+        return _forecast(f, x, rate)
+    with float64():
+        return to_numpy(_forecast(f, *doubles((x, rate))))
+
+
+@eqx.filter_jit
+def _forecast(f: Callable, x: PyTree, rate: Array) -> StepForecast:
     point, rebuild = flatten(x)
 
     def loss(x: Float[Array, " p"]):
         return f(rebuild(x))
 
-    g = jax.grad(loss)(point)
+    value, g = jax.value_and_grad(loss)(point)
     _, bend = jax.jvp(jax.grad(loss), (point,), (g,))
-    rate = jnp.asarray(rate, point.dtype)
-    return StepForecast(loss(point), g @ g, g @ bend, rate)
+    slope, curvature = g @ g, g @ bend
+    bent = curvature > 0
+    return StepForecast(
+        value,
+        slope,
+        curvature,
+        value - rate * slope + 0.5 * rate**2 * curvature,
+        0.5 * rate * curvature > slope,
+        jnp.where(bent, slope / jnp.where(bent, curvature, 1.0), jnp.inf),
+    )

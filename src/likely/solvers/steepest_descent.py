@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float
 from likely.solvers.descent import AbstractDescent, Rules
 from likely.solvers.lbfgs import first_step
 from likely.solvers.line_search import Point
+from likely.solvers.settings import Real, Whole
 
 
 class LastStep(NamedTuple):
@@ -35,8 +36,8 @@ class SteepestDescent(AbstractDescent):
 
     def __init__(
         self,
-        max_steps: int = 1000,
-        tolerance: float = 1e-6,
+        max_steps: int | Whole = 1000,
+        tolerance: float | Real = 1e-6,
         *,
         search: str = "golden",
         path: bool = False,

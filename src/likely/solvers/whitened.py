@@ -29,9 +29,11 @@ class Whitened(eqx.Module):
 
     solver: Solver
 
-    def minimize(self, objective, model, data: Batch, *, key: Key, state: State = None):
+    def minimize(
+        self, objective, model, data: Batch, *, key: Key | None, state: State = None
+    ) -> Solution:
         """Minimise a `Separable` objective over the coefficients of the model."""
-        return _minimize(self.solver, objective, model, data, key, state)
+        return _minimize(self.solver, objective, model, data, key=key, state=state)
 
 
 class _Objective(eqx.Module):
@@ -50,7 +52,7 @@ class _Objective(eqx.Module):
 
 
 @eqx.filter_jit
-def _minimize(solver, objective, model, data, key, state) -> Solution:
+def _minimize(solver, objective, model, data, *, key, state) -> Solution:
     data = fill_absent(data)
     L = jnp.linalg.cholesky(_start_hessian(objective, model, data))
     inner = _Objective(objective, model, L)

@@ -1,0 +1,92 @@
+"""A trace as a still picture: values forward, adjoints or tangents below them."""
+
+from typing import Any, Protocol, runtime_checkable
+
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch, PathPatch
+from matplotlib.path import Path
+
+from likely.plots.style import COLOURS, INK, SOFT
+
+VALUE, BACK, ALONG = COLOURS[0], COLOURS[1], COLOURS[2]
+SCALE = 1 / 92  # inches for a unit of the layout
+
+
+@runtime_checkable
+class Drawable(Protocol):
+    """What has a graph of boxes and edges: a trace of `likely.autodiff`."""
+
+    def graph(self) -> Any:
+        """Nodes with places and texts, and edges between them."""
+        ...
+
+
+def computation_graph(trace: Drawable, *, title: str = "") -> Figure:
+    """Draw the values of a trace as boxes, each below what it is made from.
+
+    In a box: how the value is computed, its number in blue and, below, its adjoint in
+    orange (for a trace or its reverse pass) or its tangent in green (for its forward
+    pass). Arguments have dashed frames; values that no derivative passes are pale.
+
+    Args:
+        trace: from `likely.autodiff.trace`, or a `Forward` or `Reverse` pass of it.
+        title: above the picture.
+    """
+    graph = trace.graph()
+    top = 24 if title else 0
+    drawn = Figure(figsize=(graph.width * SCALE, (graph.height + top) * SCALE))
+    ax = drawn.add_axes((0, 0, 1, 1))
+    ax.set(xlim=(0, graph.width), ylim=(graph.height, -top))
+    ax.set_axis_off()
+    if title:
+        ax.text(12, -6, title, color=INK, size=10, weight="bold")
+    for a, b in graph.edges:
+        ax.add_patch(_edge(graph.nodes[a], graph.nodes[b]))
+    for node in graph.nodes.values():
+        _box(ax, node)
+    return drawn
+
+
+def _edge(a: Any, b: Any) -> PathPatch:
+    start, end = a.y + a.height / 2, b.y - b.height / 2
+    bend = max((end - start) / 2, 14)
+    points = [(a.x, start), (a.x, start + bend), (b.x, end - bend), (b.x, end)]
+    curve = Path(points, [Path.MOVETO, *[Path.CURVE4] * 3])
+    return PathPatch(curve, fill=False, edgecolor=SOFT, linewidth=0.9, zorder=1)
+
+
+def _box(ax: Any, node: Any) -> None:
+    left, top = node.x - node.width / 2, node.y - node.height / 2
+    fade = 1.0 if node.active or node.kind == "input" else 0.5
+    frame = FancyBboxPatch(
+        (left, top),
+        node.width,
+        node.height,
+        boxstyle="round,pad=0,rounding_size=5",
+        facecolor="white",
+        edgecolor=VALUE if node.kind == "input" else INK,
+        linestyle="--" if node.kind == "input" else "-",
+        linewidth=1.6 if node.kind == "output" else 0.8,
+        alpha=fade,
+        zorder=2,
+    )
+    ax.add_patch(frame)
+    lines = [
+        (node.label, INK, "bold"),
+        (node.result, VALUE, "normal"),
+        (node.adjoint, BACK, "normal"),
+        (node.tangent, ALONG, "normal"),
+    ]
+    for k, (text, colour, weight) in enumerate(line for line in lines if line[0]):
+        ax.text(
+            node.x,
+            top + 17 + 17 * k,
+            text.replace("$", r"\$"),
+            color=colour,
+            weight=weight,
+            alpha=fade,
+            ha="center",
+            size=8.4,
+            family="DejaVu Sans Mono",
+            zorder=3,
+        )

@@ -1,0 +1,57 @@
+"""Every line of the table of matrix calculus, by autodiff and by differences."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from likely.autodiff import IDENTITIES, cauchy_schwarz, verify_identities
+from likely.autodiff.identity import Numbers
+from likely.autodiff.numerical import numerical_gradient
+from likely.core import float64
+
+
+@pytest.fixture(scope="module")
+def verified():
+    return verify_identities(jax.random.key(0))
+
+
+@pytest.mark.parametrize("row", ["B14", "B15", "B16", "B17", "B18", "B19"])
+def test_identities_hold(verified, row):
+    found = [i.statement for i in IDENTITIES if i.row == row]
+    assert found
+    for statement in found:
+        assert verified.errors[statement] < 1e-12, statement
+
+
+def test_misprints_do_not(verified):
+    """X004-14, X004-19, X004-36: what the notes print is off, or has the wrong shape."""
+    assert len(verified.printed) == 5
+    assert min(verified.printed.values()) > 1e-3
+    assert "wrong shape" in str(verified)
+
+
+def test_the_table_agrees_with_differences():
+    """Not only with autodiff: one line of each kind against central differences."""
+    rng = np.random.default_rng(3)
+    with float64():
+        numbers = Numbers.draw(jax.random.key(1))
+    chosen = {i.row: i for i in IDENTITIES}.values()
+    for identity in chosen:
+        at = rng.normal(size=identity.shape)
+        at = at + 3 * np.eye(len(at)) if at.shape == (4, 4) else at
+        rough = numerical_gradient(lambda x, i=identity: i.function(numbers, x), at)
+        with float64():
+            exact = identity.derivative(numbers, jnp.asarray(at))
+        np.testing.assert_allclose(exact, rough, rtol=1e-6, atol=1e-7)
+
+
+def test_cauchy_schwarz():
+    """B20, X004-8: |⟨u, v⟩| ≤ ‖u‖‖v‖, equal for multiples, also negative ones."""
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        u, v = rng.normal(size=(2, 5))
+        inner, bound = cauchy_schwarz(u, v)
+        assert inner <= bound
+    inner, bound = cauchy_schwarz(u, -3 * u)
+    assert inner == pytest.approx(bound)

@@ -1,0 +1,125 @@
+"""The page: complete, alone, small; and the still pictures."""
+
+import html
+import json
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from likely.autodiff import trace
+from likely.families import Categorical
+from likely.models import mlp
+from likely.objectives import NegativeLogLikelihood
+from likely.plots import checkpoint_timeline, computation_graph
+from likely.typing import Batch
+
+
+def network(W, b, x):
+    z = W @ x + b
+    a = jnp.tanh(z)
+    return jnp.sum(a * a)
+
+
+ARGUMENTS = (
+    np.array([[0.5, -0.4], [0.2, 0.3]], np.float32),
+    np.array([0.1, 0.0], np.float32),
+    np.array([1.0, 2.0], np.float32),
+)
+
+
+def data_of(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+
+
+def test_page_tells_the_whole_story(tmp_path):
+    recorded = trace(network, *ARGUMENTS)
+    path = recorded.save_html(tmp_path / "trace.html")
+    page = path.read_text("utf-8")
+    assert not re.search(r"https?://|src=|<link", page)  # nothing from outside
+    assert "{{" not in page
+    data = data_of(page)
+    assert len(data["steps"]) == len(recorded.steps) == 5
+    assert [s["formula"] for s in data["steps"]] == [
+        "W @ x",
+        "v1 + b",
+        "tanh(z)",
+        "a · a",
+        "Σ v4",
+    ]
+    # Backwards every step sends its rule, its number, and the sum so far.
+    back = recorded.reverse()
+    (sent,) = data["back"]["3"]
+    assert data["values"][str(sent[0])][0] == "z"
+    assert sent[1] == '<span class="bar">a</span> · (1 − a²)'
+    first, second = data["back"]["4"]  # a · a sends twice
+    assert first[3] != second[3]
+    a = recorded.named("a").index
+    assert second[3] == html.escape(
+        "[" + ", ".join(f"{v:.4g}" for v in back.adjoints[a]) + "]"
+    )
+    assert "Layer by layer" in page
+    assert "δ¹" in page
+    for index in data["variables"]:
+        assert f'id="n{index}"' in page  # a box for each argument
+
+
+def test_names_cannot_break_the_page():
+    def f(x):
+        return {"<b>": x["</script>"] ** 2}
+
+    page = trace(f, {"</script>": 2.0})._repr_html_()
+    assert page.count("</script>") == 0  # all of it is inside a quoted attribute
+    inside = html.unescape(re.search(r'srcdoc="(.*?)" style', page, re.DOTALL)[1])
+    assert inside.count("</script>") == 2
+    data_of(inside)
+
+
+def test_page_of_a_function_without_adjoints():
+    page = trace(lambda n: n * 2 + 1, 3)._repr_html_()
+    assert "All steps" in html.unescape(page)
+    assert "Backward" in trace(network, *ARGUMENTS).reverse()._repr_html_()
+
+
+def test_page_of_a_network_is_small(tmp_path, getkey):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(32, 784)).astype(np.float32)
+    data = Batch(jnp.asarray(X), jnp.asarray(rng.integers(0, 10, 32)), jnp.ones(32))
+    model = mlp((784, 256, 256, 10), key=getkey())
+    objective = NegativeLogLikelihood.of(Categorical(10), data)
+    recorded = trace(objective, model, data, argnums=0, has_aux=True)
+    path = recorded.save_html(tmp_path / "mlp.html")
+    assert path.stat().st_size < 1_000_000
+    page = path.read_text("utf-8")
+    assert all(name in page for name in ("W¹", "z²", "δ³", "model.layers[0].weight"))
+    expected = jax.grad(lambda m: objective(m, data)[0])(model)
+    np.testing.assert_allclose(
+        recorded.reverse().gradient.layers[0].weight,
+        expected.layers[0].weight,
+        rtol=1e-3,
+        atol=1e-6,
+    )
+
+
+def test_boxes_do_not_overlap():
+    drawing = trace(network, *ARGUMENTS).graph()
+    boxes = list(drawing.nodes.values())
+    for i, a in enumerate(boxes):
+        for b in boxes[i + 1 :]:
+            apart = abs(a.x - b.x) >= (a.width + b.width) / 2
+            assert apart or abs(a.y - b.y) >= (a.height + b.height) / 2
+    assert all(drawing.nodes[a].y < drawing.nodes[b].y for a, b in drawing.edges)
+
+
+def test_still_pictures():
+    recorded = trace(network, *ARGUMENTS)
+    drawn = computation_graph(recorded, title="a network")
+    texts = [text.get_text() for text in drawn.axes[0].texts]
+    assert "z = v1 + b" in texts
+    assert "a network" in texts
+    along = computation_graph(recorded.forward())
+    assert len(along.axes[0].texts) == len(texts) - 1
+    assert computation_graph(recorded.reverse()).axes
+    timeline = checkpoint_timeline(recorded.checkpointed(2))
+    assert [ax.get_xlabel() for ax in timeline.axes] == ["time", "time"]
