@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from likely import tune_host
+
 Answer = dict[str, np.ndarray]
 
 
@@ -112,6 +114,7 @@ def close(name: str, tolerance: float) -> Callable[[Answer, Answer], str | None]
 
 def _serve(module: str, name: str, side: str) -> None:
     """The loop of a side: run, keep the answer, report the seconds."""
+    tune_host()  # on both sides alike
     case: Case = importlib.import_module(module).CASES[name]
     data, job = case.setup(), getattr(case, side)
     answer: Answer = {}

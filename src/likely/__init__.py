@@ -42,6 +42,7 @@ _NAMES = {
     "cross_validate": "likely.selection",
     "load": "likely.files",
     "save": "likely.files",
+    "tune_host": "likely.core",
 }
 _ROOMS = (
     "autodiff",
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
         typing as typing,
         workbench as workbench,
     )
+    from likely.core import tune_host as tune_host
     from likely.estimators import (
         LinearRegression as LinearRegression,
         LogisticRegression as LogisticRegression,

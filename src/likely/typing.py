@@ -248,3 +248,23 @@ class Learner(Protocol):
     def eta(self, phi: PyTree, X: Any) -> Float[Array, "n k"]:
         """η of each row of `X`."""
         ...
+
+    def losses(self, phi: PyTree, batch: Batch) -> Float[Array, " n"]:
+        """−log p(yᵢ | xᵢ) of each row, in nats: what cross-validation asks for."""
+        ...
+
+
+@runtime_checkable
+class PartsLearner(Learner, Protocol):
+    """A learner that has a shorter way to leave out one part of the rows after another."""
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether it applies to this one."""
+        ...
+
+    def leave_out(
+        self, hypers: dict[str, Any], parts: Batch
+    ) -> tuple[PyTree, Float[Array, "m j"]]:
+        """φ without each part, and the held-out nats of the part, for every setting."""
+        ...

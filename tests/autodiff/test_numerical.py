@@ -71,6 +71,8 @@ def test_right_gradients_pass_and_wrong_ones_are_found():
     assert good
     assert good.worst.worst < 1e-9
     assert "agree" in str(good)
+    assert check_gradients(wave, (W, X)).worst == good.worst
+    assert check_gradients(lambda pair: wave(*pair), (W, X))
     bad = check_gradients(lambda x: wrong(x).sum(), np.array([1.0, 2.0, 3.0]))
     assert not bad
     assert bad.worst.entry == "x[1]"

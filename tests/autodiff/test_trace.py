@@ -81,6 +81,7 @@ def test_modes_are_jaxs():
     near(recorded.reverse().gradient, jax.grad(small, argnums=(0, 1))(W, X))
     along = (np.ones_like(W), np.ones_like(X))
     near(recorded.forward(*along).output, jax.jvp(small, (W, X), along)[1])
+    near(recorded.forward(along).output, jax.jvp(small, (W, X), along)[1])
     near(recorded.forward().output, jax.jvp(small, (W, X), along)[1])
     near(recorded.forward(W, None).output, jax.jvp(small, (W, X), (W, 0 * X))[1])
 

@@ -285,6 +285,13 @@ def test_data_without_a_maximum_give_a_finite_eta(family, y):
     assert np.isfinite(at(family, *eta, rows=9).log_prob(y)).all()
 
 
+def test_weights_need_not_be_whole():
+    """Weights that sum to 1 change no frequency."""
+    y, w = np.array([1.0, 0.0, 0.0]), np.array([0.1, 0.5, 0.4])
+    for family in (Bernoulli(), Binomial(1)):
+        np.testing.assert_allclose(marginal(family, y, w), np.log(0.1 / 0.9))
+
+
 def test_marginals_under_vmap():
     """Folds as rows of weights: each gives what it gives alone."""
     y = at(StudentT(), 0.5, 0.3, 0.5).sample(256, random_state=0)[:64, 0]

@@ -129,6 +129,9 @@ def test_impossible_values_have_no_probability():
     assert np.isfinite(values[0])
     assert values[1] == values[2] == -np.inf
     assert np.isnan(values[3])
+    np.testing.assert_array_equal(
+        gamma.cdf([-1.0, 0.0, np.nan, np.inf]), [0, 0, np.nan, 1]
+    )
     product = Predictive(*_rows("product", 2))
     assert np.isneginf(product.log_prob([[0.0, 1.0], [0.0, 0.5]])).tolist() == [
         False,

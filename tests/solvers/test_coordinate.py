@@ -131,6 +131,27 @@ def test_large_offsets_lose_no_digits(rng):
     np.testing.assert_allclose(shifted.coefs, plain.coefs, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("d", "alphas"),
+    [(300, np.array([0.5, 0.2])), (4200, 12)],
+    ids=["few penalties", "very many columns"],
+)
+def test_columns_left_out_at_first_come_in_when_needed(d, alphas, rng):
+    X, y = rows(rng, 60, d, 0.5)
+    found = lasso_path(X, y, alphas=alphas, eps=0.1, tolerance=1e-9)
+    exact = linear_model.lasso_path(
+        X - X.mean(0), y - y.mean(), alphas=found.alphas, tol=1e-8, max_iter=10_000
+    )[1].T
+    other = found._replace(coefs=exact, intercepts=y.mean() - exact @ X.mean(0))
+    w = np.ones(60)
+    np.testing.assert_allclose(
+        objective(X, y, w, found), objective(X, y, w, other), rtol=1e-6
+    )
+    used = found.coefs.any(axis=0)
+    slopes = (y[:, None] - X @ found.coefs.T - found.intercepts).T @ X / 60
+    assert (np.abs(slopes[:, ~used]) <= found.alphas[:, None] * (1 + 1e-6)).all()
+
+
 def test_columns_without_spread_get_no_coefficient(rng):
     X, y = rows(rng)
     X[:, 3] = 7.0

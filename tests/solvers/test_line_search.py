@@ -40,12 +40,11 @@ def test_golden_section_costs_one_evaluation_a_step():
     seen = []
 
     def f(t):
-        jax.debug.callback(lambda t: seen.append(float(t)), t, ordered=True)
+        seen.append(float(t))
         return (t - 0.3) ** 2
 
-    with float64():
+    with float64(), jax.disable_jit():
         golden_section(f, jnp.asarray(0.0), jnp.asarray(1.0))
-        jax.effects_barrier()
     expected = np.log(2 * np.finfo(float).eps ** 0.5 * 0.3) / np.log((5**0.5 - 1) / 2)
     assert abs(len(seen) - expected) <= 4
     np.testing.assert_allclose(sorted(seen[:2]), [0.381966, 0.618034], atol=1e-6)

@@ -100,6 +100,8 @@ class Arguments:
         _need(program.variables, "there is no float argument to move")
         if not tangents:
             return {i: _full(1.0, program.values[i]) for i in sorted(program.variables)}
+        if len(tangents) == 1 < self.count and isinstance(tangents[0], tuple):
+            tangents = tangents[0]
         if len(tangents) != self.count:
             raise InputError(
                 f"forward() got {len(tangents)} tangents for {self.count} arguments; "

@@ -1,5 +1,6 @@
 """Is a gradient right, and how small should the step of a difference be (G1)?"""
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,19 +86,32 @@ def check_gradients(
 
     Args:
         f: any function JAX can trace, with derivatives of its own or without.
-        *args: arrays, numbers or pytrees.
+        *args: arrays, numbers or pytrees; or all of them as one tuple.
         argnums: the arguments to check; all of them by default.
         tolerance: the error that is still good, relative to 1 + the derivative.
         entries: at most this many of each array are checked, evenly spread.
         has_aux: whether `f` returns (result, something else).
         **kwargs: further arguments, held constant.
     """
-    call = Call(f, args, kwargs, argnums=argnums, has_aux=has_aux)
+    call = Call(f, unpacked(f, args), kwargs, argnums=argnums, has_aux=has_aux)
     automatic = call.automatic()
     return GradientCheck(
         tuple(_check(call, k, exact, entries) for k, exact in enumerate(automatic)),
         tolerance,
     )
+
+
+def unpacked(f: Callable, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments, also where they came as one tuple that `f` cannot take whole."""
+    if len(args) != 1 or type(args[0]) is not tuple:
+        return args
+    try:
+        inspect.signature(f).bind(*args)
+    except TypeError:
+        return args[0]
+    except ValueError:  # no signature to ask
+        pass
+    return args
 
 
 def _check(call: Call, k: int, exact: np.ndarray, entries: int) -> LeafCheck:

@@ -79,8 +79,10 @@ class Cost:
         sizes = (
             f"{self.n_steps} steps, {count(self.n_inputs)} inputs, "
             f"{count(self.n_outputs)} outputs; peak is in bytes, without the arguments "
-            "and their gradient; XLA is its own count of the flops of one run"
+            "and their gradient"
         )
+        if any(mode.xla for mode in self.modes):
+            sizes += "; XLA is its own count of the flops of one run"
         return f"{table(head, rows)}\n{sizes}"
 
 

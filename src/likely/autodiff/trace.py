@@ -118,7 +118,7 @@ class Trace:
 
         Args:
             *tangents: the direction, one for each argument and shaped like it; None
-                for an argument that stays. Without any: ones.
+                for an argument that stays. Without any: ones. One tuple will do.
         """
         given = self.arguments.tangents(self.program, tangents)
         return Forward(self, self.run(modes.forward, self.values, given))

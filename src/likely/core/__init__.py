@@ -2,6 +2,7 @@
 
 from likely.core.cache import enable_cache
 from likely.core.checks import InputError
+from likely.core.host import tune_host
 from likely.core.linalg import lstsq, weighted_gram
 from likely.core.numerics import bounded, unbounded
 from likely.core.precision import float64, number, precision_of, to_numpy
@@ -22,6 +23,7 @@ __all__ = [
     "precision_of",
     "size_class",
     "to_numpy",
+    "tune_host",
     "unbounded",
     "weighted_gram",
     "weighted_mean",

@@ -28,16 +28,25 @@ def size_class(n: int) -> int:
 
 
 def pad(batch: Batch, size: int | None = None) -> Batch:
-    """The batch with absent rows appended up to `size` (default: its size class)."""
+    """The batch with absent rows appended up to `size` (default: its size class).
+
+    Rows that are absent already become copies of a present one too, as in `fill_absent`.
+    """
     n = len(batch.w)
     extra = (size_class(n) if size is None else size) - n
     if extra < 0:
         raise ValueError(f"cannot pad {n} rows to {size}; give a size of at least {n}.")
-    keep = int(np.argmax(np.asarray(batch.w) > 0))
+    absent = np.asarray(batch.w) == 0
+    keep = int(np.argmin(absent))
 
     def grow(rows: np.ndarray) -> np.ndarray:
         rows = np.asarray(rows)
-        return np.concatenate([rows, np.repeat(rows[keep : keep + 1], extra, axis=0)])
+        if not extra and not absent.any():
+            return rows
+        grown = np.empty((n + extra, *rows.shape[1:]), rows.dtype)
+        grown[:n], grown[n:] = rows, rows[keep]
+        grown[:n][absent] = rows[keep]
+        return grown
 
     w = np.concatenate([np.asarray(batch.w), np.zeros(extra)])
     return Batch(jax.tree.map(grow, batch.x), jax.tree.map(grow, batch.y), w)

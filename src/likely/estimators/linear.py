@@ -3,6 +3,7 @@ r"""Linear regression, plain and ridge: y | x ~ N(x·w + b, σ²) (D1-D4, D7, D8
 from typing import Any, no_type_check
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
@@ -13,7 +14,7 @@ from likely.estimators.collinearity import warn_collinear
 from likely.estimators.shell import AbstractRegressor, learn, nonnegative
 from likely.families import Normal
 from likely.models import Linear, Shared
-from likely.solvers import ridge
+from likely.solvers import ridge, ridge_folds
 from likely.typing import Batch, Key
 
 
@@ -54,6 +55,33 @@ class NormalLinearLearner(eqx.Module):
         residual = y - model(X)[0][:, 0]
         variance = jnp.maximum(weighted_mean(residual**2, w), jnp.finfo(y.dtype).tiny)
         return NormalLinear(model, 0.5 * jnp.log(variance), singular)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Ridge regression has a shorter way to leave parts out: its moments subtract."""
+        return self.penalised
+
+    def leave_out(
+        self, hypers: dict, parts: Batch
+    ) -> tuple[NormalLinear, Float[Array, "m j"]]:
+        """The line without each part, for every α, and the held-out nats."""
+        found = ridge_folds(
+            parts.x, parts.y, parts.w, hypers["alpha"], intercept=self.intercept
+        )
+        log_scale = 0.5 * jnp.log(found.variance)
+        nats = 0.5 * (found.error / found.variance + jnp.log(2 * jnp.pi)) + log_scale
+
+        def one(weight, bias, log_scale) -> NormalLinear:
+            model = Linear(weight[:, None], bias[None] if self.intercept else None)
+            return NormalLinear(model, log_scale, jnp.asarray(False))
+
+        return jax.vmap(jax.vmap(one))(found.weight, found.bias, log_scale), nats
+
+    def losses(self, phi: NormalLinear, batch: Batch) -> Float[Array, " n"]:
+        """½(r/σ)² + log σ + ½ log 2π, with one σ for all rows."""
+        r = batch.y - phi.model(batch.x)[0][:, 0]
+        square = jnp.exp(-2 * phi.log_scale)
+        return 0.5 * (r**2 * square + jnp.log(2 * jnp.pi)) + phi.log_scale
 
     def eta(self, phi: NormalLinear, X: Float[Array, "n d"]) -> Float[Array, "n 2"]:
         """(x·w + b, log σ)."""

@@ -18,7 +18,7 @@ from likely.solvers import LBFGS, Newton, Whitened
 from likely.typing import Batch, Key, Solution, Solver
 
 SOLVERS = {
-    "lbfgs": lambda **settings: Whitened(LBFGS(**settings)),
+    "lbfgs": lambda **settings: Whitened(LBFGS(search="backtracking", **settings)),
     "newton": Newton,
 }
 
@@ -50,6 +50,10 @@ class LinearLearner(eqx.Module):
         B = found.model.coefficients  # a constant added to all classes changes nothing
         centred = found.model.with_coefficients(B - B.mean(1, keepdims=True))
         return eqx.tree_at(lambda s: s.model, found, centred)
+
+    def losses(self, phi: Solution[Linear], batch: Batch) -> Float[Array, " n"]:
+        """−log p of each row."""
+        return -self.family.log_prob(self.eta(phi, batch.x), batch.y)
 
     def eta(self, phi: Solution[Linear], X: Float[Array, "n d"]) -> Float[Array, "n k"]:
         """x·W + b."""

@@ -31,6 +31,10 @@ class RoundedLearner(eqx.Module):
         """The line through the class numbers."""
         return self.line.learn(key, hyper, batch)
 
+    def losses(self, phi: NormalLinear, batch: Batch) -> Float[Array, " n"]:
+        """−log p of each row."""
+        return -self.family.log_prob(self.eta(phi, batch.x), batch.y)
+
     def eta(self, phi: NormalLinear, X: Float[Array, "n d"]) -> Float[Array, "n c"]:
         """Log-probabilities of the cells between half-integers."""
         loc, log_scale = jnp.split(self.line.eta(phi, X), 2, axis=1)

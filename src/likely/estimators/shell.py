@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from likely.core.checks import InputError, check_finite, check_weights
 from likely.core.precision import float64, to_numpy
 from likely.core.random import key_of
-from likely.core.rows import fill_absent, pad, pad_rows
+from likely.core.rows import pad, pad_rows
 from likely.families import AbstractFamily, Predictive
 from likely.files import save
 from likely.typing import Batch, Key, Learner, Solution
@@ -30,8 +30,8 @@ from likely.typing import Batch, Key, Learner, Solution
 
 @eqx.filter_jit
 def learn(learner: Learner, key: Key, hyper: dict[str, Any], batch: Batch) -> PyTree:
-    """φ from data, compiled once for each learner and size class."""
-    return learner.learn(key, hyper, fill_absent(batch))
+    """φ from padded data, compiled once for each learner and size class."""
+    return learner.learn(key, hyper, batch)
 
 
 @eqx.filter_jit
@@ -197,12 +197,10 @@ class AbstractClassifier(ClassifierMixin, AbstractPredictor, ABC):
 
 def _without_absent(y: Any, w: np.ndarray) -> Any:
     """The targets with those of weight zero replaced by one that counts."""
-    absent = w == 0
-    if w.ndim != 1 or len(w) != len(y) or not absent.any() or absent.all():
+    values, absent = np.asarray(y), w == 0
+    if w.shape != values.shape[:1] or not absent.any() or absent.all():
         return y
-    y = np.array(y)
-    y[w == 0] = y[np.argmax(w > 0)]
-    return y
+    return np.where(absent, values[np.argmin(absent)], values)
 
 
 def nonnegative(name: str, value: Any) -> float:

@@ -6,11 +6,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import logit
 from jaxtyping import Array, Float, Num
 from numpyro import distributions
 
 from likely.core.rows import weighted_mean
+from likely.families.counts import frequency_logit
 from likely.families.family import AbstractFamily
 
 
@@ -37,9 +37,8 @@ class Bernoulli(AbstractFamily):
     def marginal(
         self, y: Num[Array, " n"], w: Float[Array, " n"]
     ) -> Float[Array, " 1"]:
-        """The log-odds of the frequency, kept half a row away from certainty."""
-        half = 0.5 / (w.sum() + 1)
-        return logit(jnp.clip(weighted_mean(y, w), half, 1 - half))[None]
+        """The log-odds of the frequency; where it is 0 or 1, of half a row from there."""
+        return frequency_logit(weighted_mean(y, w), w.sum())[None]
 
     def outside(self, y: np.ndarray) -> np.ndarray:
         """Neither 0 nor 1."""

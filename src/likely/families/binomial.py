@@ -6,13 +6,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import betainc, gammaln, logit
+from jax.scipy.special import betainc, gammaln
 from jaxtyping import Array, Float, Num
 from numpyro import distributions
 
 from likely.core.precision import number
 from likely.core.rows import weighted_mean
-from likely.families.counts import count_of, not_whole
+from likely.families.counts import count_of, frequency_logit, not_whole
 from likely.families.family import AbstractFamily
 from likely.families.inversion import discrete_quantile, normal_guess
 
@@ -53,10 +53,9 @@ class Binomial(AbstractFamily):
     def marginal(
         self, y: Num[Array, " n"], w: Float[Array, " n"]
     ) -> Float[Array, " 1"]:
-        """The log-odds of the frequency, kept half a trial away from certainty."""
-        half = 0.5 / (w.sum() * self.total_count + 1)
-        frequency = weighted_mean(y, w) / self.total_count
-        return logit(jnp.clip(frequency, half, 1 - half))[None]
+        """The log-odds of the frequency; at 0 or 1, of half a trial from there."""
+        n = jnp.asarray(self.total_count, w.dtype)
+        return frequency_logit(weighted_mean(y, w) / n, w.sum() * n)[None]
 
     def outside(self, y: np.ndarray) -> np.ndarray:
         """Negative, not whole, or above n."""
@@ -79,22 +78,24 @@ class Binomial(AbstractFamily):
         self, eta: Float[Array, "*n 1"], q: Float[Array, "*n"]
     ) -> Float[Array, "*n"]:
         """By bisection."""
-        mean = jax.nn.sigmoid(eta[..., 0]) * self.total_count
+        n = jnp.asarray(self.total_count, eta.dtype)
+        mean = n * jax.nn.sigmoid(eta[..., 0])
         guess = normal_guess(q, mean, mean * jax.nn.sigmoid(-eta[..., 0]))
         found = discrete_quantile(lambda y: self.cdf(eta, y), q, *guess)
-        return jnp.minimum(found, self.total_count)
+        return jnp.minimum(found, n)
 
     def mode(self, eta: Float[Array, "*n 1"]) -> Float[Array, "*n"]:
         """⌊(n + 1) p⌋, at most n."""
-        mode = jnp.floor((self.total_count + 1) * jax.nn.sigmoid(eta[..., 0]))
-        return jnp.minimum(mode, self.total_count)
+        n = jnp.asarray(self.total_count, eta.dtype)
+        return jnp.minimum(jnp.floor((n + 1) * jax.nn.sigmoid(eta[..., 0])), n)
 
 
 def binomial_cdf(
     logits: Float[Array, "*n"], n: Any, y: Num[Array, "*n"]
 ) -> Float[Array, "*n"]:
     """P(Y ≤ y) for n trials, any real y."""
-    k = jnp.clip(jnp.floor(y), -1.0, n).astype(logits.dtype)
+    n = jnp.asarray(n, logits.dtype)
+    k = jnp.clip(jnp.floor(y).astype(logits.dtype), -1.0, n)
     inside = (k >= 0) & (k < n)
     safe = jnp.where(inside, k, 0.0)
     lower = betainc(jnp.maximum(n - safe, 1.0), safe + 1, jax.nn.sigmoid(-logits))

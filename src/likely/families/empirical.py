@@ -20,6 +20,8 @@ from likely.families.family import AbstractFamily
 class Empirical:
     """The distribution that puts weight wᵢ / Σw on each of n observations.
 
+    One observation makes the Dirac delta.
+
     Args:
         y: (n,) observations.
         w: (n,) weights; each row once unless given.

@@ -112,7 +112,8 @@ class Predictive:
 
     def cdf(self, y: Any) -> np.ndarray:
         """P(Y ≤ y) of each row (and output); `y` for all rows, or for each."""
-        return self._ask(_cdf, self._rows(self._encode(y), "y"))
+        y = self._rows(self._encode(y), "y")
+        return np.where(np.isnan(y), np.nan, self._ask(_cdf, y))
 
     def quantile(self, q: Any) -> np.ndarray:
         """The smallest y with P(Y ≤ y) ≥ q; `q` for all rows, or for each."""

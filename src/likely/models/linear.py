@@ -30,7 +30,12 @@ class Linear(eqx.Module):
         """XW + 1b."""
         # The barrier keeps XLA from melting the product into the reductions that follow,
         # which on CPUs turns a matrix product into a scalar loop when many fits are one.
-        eta = jax.lax.optimization_barrier(X @ self.weight)
+        # One output goes as a vector: for its gradient XLA then reads X only once.
+        one = self.weight.shape[1] == 1
+        eta = jax.lax.optimization_barrier(
+            X @ (self.weight[:, 0] if one else self.weight)
+        )
+        eta = eta[:, None] if one else eta
         return (eta if self.bias is None else eta + self.bias[None]), state
 
     @property

@@ -23,9 +23,9 @@ from sklearn.model_selection import check_cv
 from likely.core.checks import InputError
 from likely.core.precision import float64, to_numpy
 from likely.core.random import key_of
-from likely.core.rows import fill_absent, pad, weighted_mean
+from likely.core.rows import fill_absent, pad, size_class, weighted_mean
 from likely.estimators.shell import AbstractPredictor
-from likely.typing import Batch, Key, Learner
+from likely.typing import Batch, Key, Learner, PartsLearner
 
 CHUNK_BYTES = 2**29
 
@@ -85,6 +85,9 @@ def cross_validate(
     learner = estimator._learner(batch.y)
     learner.family.check(batch.y, batch.w)
     with float64():
+        if isinstance(learner, PartsLearner) and learner.leaves_out and _parted(train):
+            phi, nll = to_numpy(_leave_out(learner, hypers, _parts(batch, train)))
+            return CrossValidation(params, nll, phi)
         key = key_of(getattr(estimator, "random_state", 0))
         padded = jax.tree.map(jnp.asarray, pad(batch))
         extra = ((0, 0), (0, len(padded.w) - len(batch.w)))
@@ -111,13 +114,37 @@ def _run(
 
     def one(hyper, t: Float[Array, " n"]):
         phi = learner.learn(key, hyper, batch._replace(w=batch.w * t))
-        losses = -learner.family.log_prob(learner.eta(phi, batch.x), batch.y)
+        losses = learner.losses(phi, batch)
         held = batch.w * (1 - t)
         return phi, weighted_mean(losses, held)
 
     m = jax.tree.leaves(hypers)[0].shape[0] if hypers else 1
     over_settings = jax.vmap(one, in_axes=(0, None), axis_size=m)
     return jax.vmap(over_settings, in_axes=(None, 0), out_axes=1)(hypers, train)
+
+
+@eqx.filter_jit
+def _leave_out(learner: PartsLearner, hypers: dict[str, Any], parts: Batch):
+    """The same by the learner's shorter way, where folds part the rows."""
+    return learner.leave_out(hypers, parts)
+
+
+def _parted(train: Float[np.ndarray, "j n"]) -> bool:
+    """Whether every row is held out exactly once."""
+    return bool((train.sum(0) == len(train) - 1).all())
+
+
+def _parts(batch: Batch, train: Float[np.ndarray, "j n"]) -> Batch:
+    """The rows by the fold that holds them out, (j, s, ...), filled up with absent ones."""
+    keep = int(np.argmax(batch.w > 0))
+    size = size_class(int((train == 0).sum(1).max()))
+    rows = np.full((len(train), size), keep)
+    w = np.zeros(rows.shape)
+    for j, t in enumerate(train):
+        held = np.flatnonzero(t == 0)
+        w[j, : len(held)] = batch.w[held]
+        rows[j, : len(held)] = np.where(batch.w[held] > 0, held, keep)
+    return Batch(batch.x[rows], batch.y[rows], w)
 
 
 def _training_weights(cv: Any, batch: Batch, classes: bool) -> Float[np.ndarray, "j n"]:
@@ -128,7 +155,7 @@ def _training_weights(cv: Any, batch: Batch, classes: bool) -> Float[np.ndarray,
     for row, (rows, _) in zip(train, splits, strict=True):
         row[rows] = 1.0
     for j, row in enumerate(train):
-        if not (batch.w @ row > 0 and batch.w @ (1 - row) > 0):
+        if not (batch.w[row > 0].any() and batch.w[row == 0].any()):
             raise InputError(
                 f"fold {j} has no weight to learn from or to be judged on; "
                 "use fewer folds or other weights."

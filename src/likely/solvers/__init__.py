@@ -27,7 +27,7 @@ from likely.solvers.line_search import bracket, golden_section
 from likely.solvers.minibatches import Minibatches
 from likely.solvers.newton import Newton
 from likely.solvers.proximal import ProximalGradient
-from likely.solvers.ridge import ridge
+from likely.solvers.ridge import ridge, ridge_folds
 from likely.solvers.schedules import (
     Constant,
     Cosine,
@@ -102,6 +102,7 @@ __all__ = [
     "minimize",
     "multipliers",
     "ridge",
+    "ridge_folds",
     "steepest",
     "step_forecast",
 ]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from likely.solvers.descent import AbstractDescent, Rules
+from likely.solvers.descent import AbstractDescent, Plan, Rules
 from likely.solvers.lbfgs import curves_upwards, first_step
 from likely.solvers.line_search import Point
 from likely.solvers.settings import Real, Whole
@@ -52,9 +52,9 @@ class BFGS(AbstractDescent):
         """The identity."""
         return InverseHessian(jnp.eye(len(x), dtype=x.dtype), jnp.asarray(True))
 
-    def direction(self, memory: InverseHessian, at: Point):
+    def direction(self, memory: InverseHessian, at: Point) -> Plan:
         """−C g."""
-        return -(memory.C @ at.g), first_step(memory.fresh, at.g)
+        return Plan(-(memory.C @ at.g), first_step(memory.fresh, at.g))
 
     def learn(self, memory: InverseHessian, old: Point, new: Point) -> InverseHessian:
         """The update, where the pair curves upwards; the first also sets the scale."""

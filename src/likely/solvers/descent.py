@@ -4,16 +4,15 @@ A method says in which direction to go and what to remember; the loop searches a
 it, moves, writes the trace and says why it stopped:
 
     init(x)                          what the method knows at the start
-    direction(memory, point)         d, and a first guess of the step size
+    direction(memory, point)         where to go, and a first guess how far
     learn(memory, old, new)          after a step
-    settled(point)                   whether a point without slope is where to stop
 
 Where a search finds nothing, the method forgets and the loop tries once more.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -51,26 +50,32 @@ from likely.typing import (
 PATIENCE = 5
 
 
+class Plan(NamedTuple):
+    """A direction, and a first guess of the step size."""
+
+    d: Float[Array, " p"]
+    t: Float[Array, ""]
+    settled: Bool[Array, ""] | bool = True
+    """Whether to stop here if there is no slope."""
+
+
 class AbstractMethod(eqx.Module):
     """How a solver chooses directions."""
+
+    careful: eqx.AbstractClassVar[bool]
+    """Whether its plans say if a point without slope is settled."""
 
     @abstractmethod
     def init(self, x: Float[Array, " p"]) -> PyTree:
         """What is known at the start."""
 
     @abstractmethod
-    def direction(
-        self, memory: PyTree, at: Point
-    ) -> tuple[Float[Array, " p"], Float[Array, ""]]:
+    def direction(self, memory: PyTree, at: Point) -> Plan:
         """Where to go, and a first guess how far."""
 
     @abstractmethod
     def learn(self, memory: PyTree, old: Point, new: Point) -> PyTree:
         """What a step from old to new teaches."""
-
-    @abstractmethod
-    def settled(self, at: Point) -> Bool[Array, ""]:
-        """Whether a point with hardly any slope is one to stop at."""
 
 
 class Rules(eqx.Module):
@@ -101,10 +106,7 @@ class AbstractDescent(AbstractMethod):
     """A method on gradients alone, as a solver."""
 
     rules: eqx.AbstractVar[Rules]
-
-    def settled(self, at: Point) -> Bool[Array, ""]:
-        """No slope is all that gradients can tell."""
-        return jnp.asarray(True)
+    careful: ClassVar[bool] = False
 
     def minimize(
         self, objective, model, data: Batch, *, key: Key | None, state: State = None
@@ -150,13 +152,12 @@ def descend(
 
     def judge(at: Point) -> Int[Array, ""]:
         flat = largest(at.g) <= rules.tolerance
-        settled = jax.lax.cond(flat, lambda: method.settled(at), lambda: flat)
-        done = jnp.where(settled, GRADIENT, RUNNING)
+        done = jnp.where(flat & (not method.careful), GRADIENT, RUNNING)
         return jnp.where(jnp.isfinite(at.f), done, DIVERGED)
 
     def advance(c: _Carry) -> _Carry:
         at = c.point
-        d, t = method.direction(c.memory, at)
+        d, t, settled = method.direction(c.memory, at)
         d = jnp.where(at.g @ d > 0, -d, d)
         slope = at.g @ d
         found = SEARCHES[rules.search](evaluate, at, d, slope, t)
@@ -170,6 +171,12 @@ def descend(
         idle = jnp.where(hopeless & (largest(new.g) >= c.best), c.idle + 1, 0)
         tired = (idle >= PATIENCE) & (reason == RUNNING)
         reason = jnp.where(tired, ROUNDING, reason)
+        if method.careful:
+            done = settled & (largest(at.g) <= rules.tolerance)
+            found = found._replace(ok=found.ok & ~done)
+            new = jax.tree.map(lambda a, b: jnp.where(done, b, a), new, at)
+            k = jnp.where(done, c.k, k)
+            stuck = jnp.where(done, GRADIENT, stuck)
         learned, forgotten = method.learn(c.memory, at, new), method.init(x)
         return _Carry(
             k,

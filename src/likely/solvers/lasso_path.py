@@ -20,6 +20,7 @@ from jaxtyping import Float, Int
 from likely.core.checks import InputError, check_finite, check_weights
 from likely.core.precision import float64, to_numpy
 from likely.solvers.moments import Moments, second_moments
+from likely.solvers.screening import correlations, enlarged, first_guess
 from likely.typing import GAP, STEP_LIMIT, Status
 
 
@@ -64,26 +65,70 @@ def lasso_path(
     """
     X, y, W = _check(X, y, w, l1_ratio)
     with np.errstate(over="ignore", invalid="ignore"):
-        moments = second_moments(X, y, W, centre=fit_intercept)
-    if not all(np.isfinite(m.G).all() and np.isfinite(m.yy) for m in moments):
-        raise InputError(
-            "the squares of X or y overflow; scale the columns to moderate size."
-        )
-    alphas = _grid(alphas, eps, moments, l1_ratio)
-    members = _solve(moments, alphas, l1_ratio, tolerance, max_sweeps)
+        C = correlations(X, np.broadcast_to(y, W.shape), W, centre=fit_intercept)
+        alphas = _grid(alphas, eps, C, l1_ratio)
+        stop = tolerance, int(max_sweeps)
+        problem = _Problem(X, y, W, alphas, float(l1_ratio), fit_intercept, stop)
+        columns = first_guess(C, len(alphas))
+        found = problem.solve(columns)
+        while not columns.all():
+            more = enlarged(columns, *problem.slopes(found))
+            if more.sum() == columns.sum():
+                break
+            columns, found = more, problem.solve(more)
     if w is None or np.ndim(w) == 1:
-        return members[0]
-    _, coefs, intercepts, gaps, n_iter, _ = map(list, zip(*members, strict=True))
-    names = ("reason", "steps", "value")
-    status = (np.stack([getattr(m.status, name) for m in members]) for name in names)
-    return LassoPath(
-        alphas,
-        np.stack(coefs),
-        np.stack(intercepts),
-        np.stack(gaps),
-        np.stack(n_iter),
-        _status(*status),
-    )
+        found = [part[0] for part in found]
+    coefs, intercepts, gaps, slopes, sweeps = found
+    done = sweeps < max_sweeps
+    reason = np.where(done, GAP, STEP_LIMIT)
+    status = _status(reason, sweeps, np.where(done, gaps, slopes))
+    return LassoPath(alphas, coefs, intercepts, gaps, sweeps, status)
+
+
+class _Problem(NamedTuple):
+    X: np.ndarray
+    y: np.ndarray
+    W: np.ndarray
+    alphas: np.ndarray
+    l1_ratio: float
+    centre: bool
+    stop: tuple[float, int]
+    """Tolerance and most sweeps."""
+
+    def solve(self, columns: np.ndarray) -> list[np.ndarray]:
+        """With these columns alone: coefficients, intercepts, gaps, slopes, sweeps.
+
+        Each member by itself, in threads: the kernel needs no lock, shares nothing.
+        """
+        from likely.solvers.lasso_kernel import path  # numba takes a while to import
+
+        X = self.X if columns.all() else self.X[:, columns]
+        moments = second_moments(X, self.y, self.W, centre=self.centre)
+        if not all(np.isfinite(m.G).all() and np.isfinite(m.yy) for m in moments):
+            raise InputError(
+                "the squares of X or y overflow; scale the columns to moderate size."
+            )
+        tolerance, most = self.stop
+
+        def one(m: Moments) -> list[np.ndarray]:
+            limit = tolerance * m.yy / 2
+            B, *rest = path(m.G, m.c, m.yy, self.alphas, self.l1_ratio, limit, most)
+            coefs = np.zeros((len(B), len(columns)))
+            coefs[:, columns] = B
+            return [coefs, m.mean_y - B @ m.mean_x, *rest]
+
+        with ThreadPoolExecutor(min(len(moments), os.cpu_count() or 1)) as pool:
+            found = list(pool.map(one, moments))
+        return [np.stack(part) for part in zip(*found, strict=True)]
+
+    def slopes(self, found: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """XᵀWr/Σw of all columns for each member and alpha, and the thresholds."""
+        coefs, intercepts = found[0].reshape(-1, self.X.shape[1]), found[1].reshape(-1)
+        used = coefs.any(axis=0)
+        R = self.y - coefs[:, used] @ self.X[:, used].T - intercepts[:, None]
+        W = np.repeat(self.W, len(self.alphas), axis=0)
+        t = self.l1_ratio * np.tile(self.alphas, len(self.W))[:, None]
+        return correlations(self.X, R, W, centre=self.centre), t
 
 
 def _status(*parts: np.ndarray) -> Status:
@@ -114,11 +159,11 @@ def _check(X, y, w, l1_ratio: float) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return X, y, W
 
 
-def _grid(alphas, eps: float, moments: list[Moments], l1_ratio: float) -> np.ndarray:
+def _grid(alphas, eps: float, C: np.ndarray, l1_ratio: float) -> np.ndarray:
     """Falling penalties."""
     if np.ndim(alphas) == 0:
-        top = max(np.max(np.abs(m.c), initial=0.0) for m in moments) / l1_ratio
-        top = max(top, np.finfo(np.float64).resolution)
+        top = np.max(np.abs(C), initial=np.finfo(np.float64).resolution) / l1_ratio
+        top *= 1 + 1e-13  # a kink is met from above: rounding must not cross it
         return np.geomspace(top, top * eps, int(alphas))
     alphas = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
     if not (alphas.size and alphas[-1] > 0 and np.isfinite(alphas[0])):
@@ -127,24 +172,3 @@ def _grid(alphas, eps: float, moments: list[Moments], l1_ratio: float) -> np.nda
             "`likely.solvers.LeastSquares`)."
         )
     return alphas
-
-
-def _solve(moments, alphas, l1_ratio, tolerance, max_sweeps) -> list[LassoPath]:  # noqa: PLR0917
-    """Each member by itself, in threads: the kernel needs no lock, shares nothing."""
-    from likely.solvers.lasso_kernel import path  # numba takes a while to import
-
-    def solve(m: Moments) -> LassoPath:
-        limit = tolerance * m.yy / 2
-        B, gaps, slopes, sweeps = path(
-            m.G, m.c, m.yy, alphas, float(l1_ratio), limit, int(max_sweeps)
-        )
-        done = sweeps < max_sweeps
-        reason = np.where(done, GAP, STEP_LIMIT)
-        status = _status(reason, sweeps, np.where(done, gaps, slopes))
-        return LassoPath(alphas, B, m.mean_y - B @ m.mean_x, gaps, sweeps, status)
-
-    workers = min(len(moments), os.cpu_count() or 1)
-    if workers == 1:
-        return [solve(m) for m in moments]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(solve, moments))

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from likely.solvers.descent import AbstractDescent, Rules
+from likely.solvers.descent import AbstractDescent, Plan, Rules
 from likely.solvers.line_search import Point
 from likely.solvers.settings import Real, Whole
 
@@ -56,9 +56,9 @@ class LBFGS(AbstractDescent):
         blank = jnp.zeros((self.memory, len(x)), x.dtype)
         return Pairs(blank, blank, blank[:, 0] * 0, jnp.asarray(0))
 
-    def direction(self, memory: Pairs, at: Point):
+    def direction(self, memory: Pairs, at: Point) -> Plan:
         """Minus the implied inverse Hessian times the gradient."""
-        return -_two_loop(memory, at.g), first_step(memory.count == 0, at.g)
+        return Plan(-_two_loop(memory, at.g), first_step(memory.count == 0, at.g))
 
     def learn(self, memory: Pairs, old: Point, new: Point) -> Pairs:
         """Remember the pair if it curves upwards, in place of the oldest."""

@@ -37,10 +37,15 @@ def second_moments(
     """The moments of each of m members; absent rows must be finite, or gone."""
     shift = np.zeros(X.shape[1] + 1)
     if centre:
-        sample = np.linspace(0, len(y) - 1, min(SAMPLE, len(y))).astype(int)
-        shift[:-1], shift[-1] = np.median(X[sample], axis=0), np.median(y[sample])
+        shift[:-1], shift[-1] = middle(X), middle(y[:, None])[0]
     sums = _sums(X, y, W, shift)
     return [_finish(M, w.sum(), shift, centre) for M, w in zip(sums, W, strict=True)]
+
+
+def middle(X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " d"]:
+    """Medians of some rows: close to the means, whatever a few wild rows hold."""
+    sample = np.linspace(0, len(X) - 1, min(SAMPLE, len(X))).astype(int)
+    return np.asarray(np.median(X[sample], axis=0), np.float64)
 
 
 def _sums(X, y, W, shift) -> Iterable[np.ndarray]:

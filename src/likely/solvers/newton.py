@@ -13,16 +13,17 @@ reweighted least squares. Any other model gets its Hessian from automatic differ
 """
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from likely.core.linalg import weighted_gram
 from likely.core.rows import fill_absent
-from likely.solvers.descent import AbstractMethod, Rules, descend
+from likely.solvers.descent import AbstractMethod, Plan, Rules, descend
 from likely.solvers.flat import flatten, largest, unflatten_path, value_and_slope
 from likely.solvers.line_search import Point
 from likely.solvers.pointwise import curvature
@@ -63,23 +64,22 @@ def _minimize(rules: Rules, objective, model, data, *, key, state) -> Solution:
     if isinstance(model, LinearModel) and callable(getattr(objective, "pointwise", 0)):
         x, rebuild = _coefficients(model)
         evaluate, hessian = _reweighted(objective, model, data, key, state)
-        method = _Newton(hessian, None)
+        method = _Reweighted(hessian)
     else:
         x, rebuild = flatten(model)
         evaluate = value_and_slope(objective, rebuild, data, key)
         hessian = jax.jacfwd(lambda x: evaluate(x, state)[1])
-        method = _Newton(hessian, rules.tolerance)
+        method = _Whole(hessian, rules.tolerance)
     at, trace, status = descend(method, evaluate, x, state, rules)
     trace = unflatten_path(trace, rebuild)
     return Solution(rebuild(at.x), at.state, at.f, trace, status)
 
 
-class _Newton(AbstractMethod):
-    """Directions from a Hessian; nothing is remembered."""
+class _Reweighted(AbstractMethod):
+    """Directions from the Hessian of a linear model, shifted where it has to be."""
 
     hessian: Callable[[Array], Array]
-    tolerance: Real | None
-    """Of the gradient at a saddle to be left, where H may have negative eigenvalues."""
+    careful: ClassVar[bool] = False
 
     def init(self, x: Float[Array, " p"]) -> None:
         return None
@@ -87,17 +87,30 @@ class _Newton(AbstractMethod):
     def learn(self, memory: None, old: Point, new: Point) -> None:
         return None
 
-    def direction(self, memory: None, at: Point):
-        H, one = self.hessian(at.x), jnp.ones((), at.x.dtype)
-        if self.tolerance is None:
-            return solve_shifted(H, at.g), one
-        stationary = largest(at.g) <= self.tolerance  # and not settled: a saddle
-        return jnp.where(stationary, lowest(H)[1], solve_absolute(H, at.g)), one
+    def direction(self, memory: None, at: Point) -> Plan:
+        d = solve_shifted(self.hessian(at.x), at.g)
+        return Plan(d, jnp.ones((), d.dtype))
 
-    def settled(self, at: Point) -> Bool[Array, ""]:
-        if self.tolerance is None:
-            return jnp.asarray(True)
-        return lowest(self.hessian(at.x))[0] >= 0
+
+class _Whole(AbstractMethod):
+    """Directions from any Hessian; a saddle is left along where it curves down."""
+
+    hessian: Callable[[Array], Array]
+    tolerance: Real
+    careful: ClassVar[bool] = True
+
+    def init(self, x: Float[Array, " p"]) -> None:
+        return None
+
+    def learn(self, memory: None, old: Point, new: Point) -> None:
+        return None
+
+    def direction(self, memory: None, at: Point) -> Plan:
+        H = self.hessian(at.x)
+        low, down = lowest(H)
+        saddle = (largest(at.g) <= self.tolerance) & (low < 0)
+        d = jnp.where(saddle, down, solve_absolute(H, at.g))
+        return Plan(d, jnp.ones((), d.dtype), low >= 0)
 
 
 def lowest(H: Float[Array, "q q"]) -> tuple[Float[Array, ""], Float[Array, " q"]]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from likely.solvers.descent import AbstractDescent, Rules
+from likely.solvers.descent import AbstractDescent, Plan, Rules
 from likely.solvers.lbfgs import first_step
 from likely.solvers.line_search import Point
 from likely.solvers.settings import Real, Whole
@@ -48,13 +48,14 @@ class SteepestDescent(AbstractDescent):
         """Nothing known."""
         return LastStep(jnp.zeros((), x.dtype), jnp.asarray(True))
 
-    def direction(self, memory: LastStep, at: Point):
+    def direction(self, memory: LastStep, at: Point) -> Plan:
         """−g."""
         length = jnp.maximum(jnp.linalg.norm(at.g), jnp.finfo(at.g.dtype).tiny)
         guess = (
             2 * memory.length / length
         )  # backtracking could not grow again otherwise
-        return -at.g, jnp.where(memory.fresh, first_step(memory.fresh, at.g), guess)
+        t = jnp.where(memory.fresh, first_step(memory.fresh, at.g), guess)
+        return Plan(-at.g, t)
 
     def learn(self, memory: LastStep, old: Point, new: Point) -> LastStep:
         """The way of the last step."""
