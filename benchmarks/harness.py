@@ -2,7 +2,8 @@
 
 Timing both in one process misleads: the thread pools of XLA, OpenBLAS and OpenMP spin
 against each other. So each side of a case lives in its own process, a parent lets them
-run in turn, and their answers are compared before a ratio counts.
+run in turn, with a pause in which the threads of the last one fall asleep, and their
+answers are compared before a ratio counts.
 """
 
 import importlib
@@ -21,6 +22,7 @@ import numpy as np
 from likely import tune_host
 
 Answer = dict[str, np.ndarray]
+PAUSE = 0.3
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,8 @@ class Side:
         assert self._read() == "ready"
 
     def seconds(self) -> float:
-        """Run once."""
+        """Run once, when the threads of the other side have gone to sleep."""
+        time.sleep(PAUSE)
         return float(self._tell("run"))
 
     def answer(self, path: Path) -> Answer:

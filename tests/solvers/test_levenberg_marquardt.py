@@ -150,7 +150,7 @@ def test_a_network_with_a_penalty(rng):
         peer = fit(LBFGS(2000, 1e-9))
     assert ours.status.converged, str(ours.status)
     np.testing.assert_allclose(ours.loss, peer.loss, rtol=1e-8)
-    assert ours.status.steps < peer.status.steps
+    assert ours.status.steps <= peer.status.steps
 
 
 def test_a_batch_of_starts_is_the_single_runs(rng):

@@ -7,6 +7,8 @@ $$F F^\top \approx (A^\top W A + P)^{-1} \text{ by QR or SVD}, \qquad
 
 Each round multiplies the error by about κ(A)·10⁻¹⁶, so what is returned is the solution
 for the numbers as they are stored, to almost the last digit, whatever the residuals.
+Where the columns are far from dependent (κ² ≤ 10⁴, told by the Gram matrix) Cholesky and
+one plain round give as much as twelve digits for a tenth of the time, and are taken.
 Everything is safe to `vmap`.
 """
 
@@ -21,6 +23,7 @@ from likely.core import doubled
 
 BLOCK = 1024
 ROUNDS = 10
+FAR_FROM_DEPENDENT = 1e4
 
 
 class LeastSquaresFit(NamedTuple):
@@ -73,9 +76,17 @@ def lstsq(
         decomposition: "qr", where a jitter helps out if the design is singular, or
             "svd", which then returns the solution of least norm.
     """
-    problem = _decompose(A, w, penalty, decomposition)
-    B = _solve(problem, b, jnp.zeros((A.shape[1], b.shape[1]), A.dtype))
-    return LeastSquaresFit(B / problem.scale[:, None], problem.singular)
+
+    def careful() -> LeastSquaresFit:
+        problem = _decompose(A, w, penalty, decomposition)
+        B = _solve(problem, b, jnp.zeros((A.shape[1], b.shape[1]), A.dtype))
+        return LeastSquaresFit(B / problem.scale[:, None], problem.singular)
+
+    if A.shape[0] < A.shape[1]:
+        return careful()
+    B, enough = _normal_equations(A, b, w, penalty)
+    plain = LeastSquaresFit(B, jnp.asarray(False))
+    return jax.lax.cond(enough, lambda: plain, careful)
 
 
 def regression(
@@ -115,6 +126,25 @@ def regression(
         C,
         problem.singular,
     )
+
+
+def _normal_equations(A, b, w, penalty) -> tuple[Float[Array, "p k"], Bool[Array, ""]]:
+    """By Cholesky with one round of refinement, and whether that is accurate enough."""
+    G = weighted_gram(A, w) + jnp.diag(penalty)
+    s = 1 / jnp.sqrt(jnp.diagonal(G))
+    C = G * s[:, None] * s[None]
+    L = jnp.linalg.cholesky(C[::-1, ::-1])  # the bias first, which centres the others
+    F = solve_triangular(L, jnp.eye(len(L), dtype=L.dtype), lower=True)[::-1, ::-1]
+    inverse = F.T @ F
+    size = jnp.abs(C).sum(0).max() * jnp.abs(inverse).sum(0).max()
+
+    def step(r: Float[Array, "n k"], pull) -> Float[Array, "p k"]:
+        slope = ((w[:, None] * r).T @ A).T - pull
+        return s[:, None] * (inverse @ (s[:, None] * slope))
+
+    B = step(b, 0.0)
+    B = B + step(b - A @ B, penalty[:, None] * B)
+    return B, (size <= FAR_FROM_DEPENDENT) & jnp.isfinite(B).all()
 
 
 def _decompose(A, w, penalty, decomposition: str) -> _Problem:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 from numpyro import distributions
 
+from likely.core.numerics import softplus
 from likely.core.rows import weighted_mean
 from likely.families.counts import frequency_logit
 from likely.families.family import AbstractFamily
@@ -48,7 +49,7 @@ class Bernoulli(AbstractFamily):
         self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
         """−log(1 + e^−η) − (1 − y) η, as −log(1 + e^∓η): exact also where it is tiny."""
-        return -jax.nn.softplus((1 - 2 * y) * eta[..., 0])
+        return -softplus((1 - 2 * y) * eta[..., 0])
 
     def cdf(self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
         """0, then P(y=0), then 1."""

@@ -75,7 +75,7 @@ class LBFGS(AbstractDescent):
 
 def first_step(fresh: Array, g: Float[Array, " p"]) -> Float[Array, ""]:
     """1, but no longer than a unit way where nothing is known of the scale."""
-    unit = 1 / jnp.maximum(jnp.sum(jnp.abs(g)), jnp.finfo(g.dtype).tiny)
+    unit = 1 / jnp.maximum(jnp.linalg.norm(g), jnp.finfo(g.dtype).tiny)
     return jnp.where(fresh, jnp.minimum(1.0, unit), 1.0)
 
 

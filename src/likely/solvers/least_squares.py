@@ -73,7 +73,11 @@ def _minimize(decomposition: str, objective, model, data, *, key, state) -> Solu
         found = lstsq(A, z[:, None], data.w * h, P, decomposition=decomposition)
         return found.coefficients[:, 0], found.singular
 
-    B, singular = jax.vmap(column, in_axes=1, out_axes=(1, 0))(z, h, P)
+    if z.shape[1] == 1:  # under vmap both ways to solve would be computed
+        B, singular = column(z[:, 0], h[:, 0], P[:, 0])
+        B = B[:, None]
+    else:
+        B, singular = jax.vmap(column, in_axes=1, out_axes=(1, 0))(z, h, P)
     size = (data.w[:, None] * h * (jnp.abs(z) + jnp.abs(A @ B))).T @ jnp.abs(A)
     size = size.T / data.w.sum() + jnp.abs(B) * P / data.w.sum()
     taken = JITTERED if decomposition == "qr" else LEAST_NORM
