@@ -1,5 +1,8 @@
 """Parquet and Arrow files: mapped, in chunks, and refused where damaged."""
 
+import gzip
+
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
@@ -89,3 +92,16 @@ def test_cut_files_are_sentences(kind, keep, table, tmp_path):
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(TableError, match="'.*t': (is damaged|has no)"):
         read_table(path)
+
+
+@pytest.mark.parametrize("kind", ["csv.gz", "parquet"])
+def test_a_small_file_that_becomes_huge_is_a_sentence(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("likely.data.errors.LARGEST", 1 << 20)
+    path = tmp_path / f"bomb.{kind}"
+    if kind == "parquet":
+        parquet.write_table(pa.table({"a": np.zeros(2_000_000, np.int32)}), path)
+    else:
+        path.write_bytes(gzip.compress(b"a,b\n" + b"1,1\n" * 2_000_000))
+    with pytest.raises(TableError, match="100 times as large"):
+        read_table(path)
+    assert sum(len(chunk) for chunk in open_table(path)) == 2_000_000

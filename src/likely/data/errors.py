@@ -1,8 +1,12 @@
 """The sentences of this room: which file, which line, which column, what to do."""
 
 from os import PathLike
+from pathlib import Path
 
 from likely.core.checks import InputError
+
+LARGEST, EXPANSION = 1 << 28, 100
+"""A file that becomes larger than this many bytes may not grow by more than this factor."""
 
 
 class TableError(InputError):
@@ -27,3 +31,13 @@ def table_error(
     if column is not None:
         place.append(f"column {column!r}")
     return TableError(f"{', '.join(place)}: {problem}")
+
+
+def check_expansion(path: str | PathLike, size: int) -> None:
+    """Refuse a small file that becomes very large when it is read whole."""
+    if size > LARGEST and size > EXPANSION * Path(path).stat().st_size:
+        raise table_error(
+            path,
+            f"becomes more than {EXPANSION} times as large when it is read; if you trust "
+            "it, read it in chunks: `for chunk in data.open_table(path)`.",
+        )

@@ -15,11 +15,13 @@ import pyarrow.parquet as pq
 
 from likely.data.cells import MISSING
 from likely.data.dialect import check_file, sniff
-from likely.data.errors import TableError, table_error
+from likely.data.errors import TableError, check_expansion, table_error
 from likely.data.text_table import TextTable
 
 ROWS = 1 << 16
 """Rows of a Parquet or Arrow chunk."""
+SMALLEST = 4
+"""Bytes that a cell takes at least, once read."""
 ZIP = b"PK\x03\x04"
 EXCEL = b"\xd0\xcf\x11\xe0"
 
@@ -128,6 +130,8 @@ class ParquetTable:
     def read(self) -> pa.Table:
         """All rows at once."""
         with _sentences(self.path), self._open() as file:
+            rows = file.metadata.num_rows
+            check_expansion(self.path, rows * len(self.names) * SMALLEST)
             return _validated(file.read())
 
     def _open(self) -> pq.ParquetFile:

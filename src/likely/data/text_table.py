@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from likely.data.cells import MISSING, READINGS, Misfit, choose, convert, narrow
 from likely.data.dialect import Dialect
-from likely.data.errors import table_error
+from likely.data.errors import check_expansion, table_error
 from likely.data.text_cells import TextCells
 
 
@@ -69,7 +69,10 @@ class TextTable:
         fitting = self._all_readings()
         before: list[dict[str, str]] = []
         chunks: list[pa.Table] = []
+        size = 0
         for rows, cells in self.cells.chunks():
+            size += cells.nbytes
+            check_expansion(self.path, size)
             values: dict[str, dict[str, pa.Array]] = {}
             _narrow(fitting, cells, values)
             before.append(_chosen(fitting))
