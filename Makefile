@@ -24,7 +24,7 @@ $(BENCH): $(DEV)
 	@touch $@
 
 run: install
-	@$(BIN)/likely demo --out runs/demo --force
+	@$(BIN)/likely fit --out runs/fit --force
 
 lint: install
 	@echo "== lint: ruff check" && $(BIN)/ruff check --quiet --output-format concise .

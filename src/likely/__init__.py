@@ -36,7 +36,10 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "LinearRegression": "likely.estimators",
+    "LogTarget": "likely.estimators",
     "LogisticRegression": "likely.estimators",
+    "NullClassifier": "likely.estimators",
+    "NullRegressor": "likely.estimators",
     "Ridge": "likely.estimators",
     "RoundedRegression": "likely.estimators",
     "cross_validate": "likely.selection",
@@ -90,6 +93,9 @@ if TYPE_CHECKING:
     from likely.estimators import (
         LinearRegression as LinearRegression,
         LogisticRegression as LogisticRegression,
+        LogTarget as LogTarget,
+        NullClassifier as NullClassifier,
+        NullRegressor as NullRegressor,
         Ridge as Ridge,
         RoundedRegression as RoundedRegression,
     )

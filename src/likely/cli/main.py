@@ -1,14 +1,15 @@
 """The `likely` command: results on stdout, progress and errors on stderr.
 
-Exit status: 0 done, 1 the run failed, 2 bad input. What a command needs is imported
-when it runs, so that `likely --help` waits for neither JAX nor scikit-learn.
+Exit status: 0 done, 1 the run failed, 2 bad input, 130 stopped by Ctrl-C. What a command
+needs is imported when it runs, so that `likely --help` waits for neither JAX nor
+scikit-learn.
 """
 
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -16,7 +17,6 @@ from likely import __version__
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -26,6 +26,11 @@ Out = Annotated[Path, typer.Option(help="Folder for the result.")]
 Seed = Annotated[int, typer.Option(min=0, help="Same seed, same result.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an earlier result.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Data = Annotated[
+    str,
+    typer.Argument(help="CSV, TSV, Parquet or Arrow file, or the name of a data set."),
+]
+Coverage = Annotated[float, typer.Option(help="Of intervals and sets.")]
 
 
 def _print_version(asked: bool) -> bool:
@@ -49,20 +54,147 @@ def _likely(version: Version = False) -> None:
 
 
 @app.command()
-def demo(
+def fit(
+    data: Data = "diabetes",
     *,
-    out: Out = Path("likely-demo"),
+    target: Annotated[str, typer.Option(help="Column to predict [the last].")] = "",
+    models: Annotated[
+        str, typer.Option(help="Rungs, with commas between [all that fit].")
+    ] = "",
+    folds: Annotated[int, typer.Option(min=2, max=100, help="Parts of the rows.")] = 5,
+    effort: Annotated[str, typer.Option(help="quick, normal or thorough.")] = "normal",
     seed: Seed = 0,
+    out: Out = Path("likely-run"),
+    family: Annotated[str, typer.Option(help="How the target is distributed.")] = "",
+    coverage: Coverage = 0.9,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=KIND; may be given several times.")
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(help="A column to leave out; several times.")
+    ] = None,
+    weight: Annotated[str, typer.Option(help="Column: how often a row counts.")] = "",
+    groups: Annotated[str, typer.Option(help="Column: rows that stay together.")] = "",
+    time: Annotated[
+        str, typer.Option(help="Column: the past predicts the future.")
+    ] = "",
+    spec: Annotated[
+        Path | None, typer.Option(help="Repeat the run of a spec.toml.")
+    ] = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Fit a few models to data that come along, and say how well each does."""
+    """Compare models on a table, from the null model to networks, and keep the best."""
     _check_free(out, force)
-    with _errors_as_sentences(), _progress("compiling and fitting"):
-        from likely.workbench.demo import run
+    with _errors_as_sentences():
+        from likely.cli.fit import climb
+        from likely.workbench.spec import Spec
 
-        result = run(out, seed, force)
-    _print(result, result["rows"], as_json)
+        asked = (
+            Spec.read(spec)
+            if spec is not None
+            else Spec(
+                data=data,
+                target=target,
+                family=family,
+                models=tuple(
+                    name.strip() for name in models.split(",") if name.strip()
+                ),
+                folds=folds,
+                effort=effort,
+                seed=seed,
+                coverage=coverage,
+                kinds=_pairs(kind or []),
+                drop=tuple(drop or ()),
+                weight=weight,
+                groups=groups,
+                time=time,
+            )
+        )
+        result = climb(asked, out)
+    _show_run(result, out, as_json)
+
+
+@app.command()
+def resume(
+    folder: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    as_json: Json = False,
+) -> None:
+    """Go on with a run that was interrupted, to the same result."""
+    with _errors_as_sentences():
+        from likely.cli.fit import go_on
+
+        result = go_on(folder)
+    _show_run(result, folder, as_json)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    as_json: Json = False,
+) -> None:
+    """Show what a run found."""
+    with _errors_as_sentences():
+        from likely.cli.fit import read_report
+
+        found = read_report(folder)
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+        return
+    from likely.workbench.result import ladder_rows, verdict
+
+    _print(found, ladder_rows(found), False)
+    for sentence in verdict(found):
+        typer.echo(sentence)
+    typer.echo(f"the report: {folder / 'report.html'}")
+
+
+@app.command()
+def predict(
+    model: Annotated[
+        Path, typer.Argument(help="A saved model, or the folder of a run.")
+    ],
+    data: Data,
+    *,
+    coverage: Coverage = 0.9,
+    out: Annotated[Path | None, typer.Option(help="CSV file [stdout].")] = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Predict new rows, with intervals or sets that cover."""
+    if out is not None and out.exists() and not force:
+        _fail(2, f"{out} is there; overwrite it with --force or name another.")
+    with _errors_as_sentences():
+        from likely.cli.predict import predictions
+
+        text = predictions(model, data, coverage, as_json)
+        if out is not None:
+            out.write_text(text, encoding="utf-8")
+    if out is None:
+        typer.echo(text, nl=False)
+
+
+@app.command()
+def models(as_json: Json = False) -> None:
+    """List the rungs of the ladder."""
+    with _errors_as_sentences():
+        from likely.workbench.rungs import LADDER
+
+        rows = [
+            {"name": r.name, "model": r.label, "targets": ", ".join(r.kinds)}
+            for r in LADDER
+        ]
+    _print({"models": rows}, rows, as_json)
+
+
+@app.command()
+def datasets(as_json: Json = False) -> None:
+    """List the data sets that come along, are made, or can be fetched."""
+    with _errors_as_sentences():
+        from likely.data import registry
+
+        rows = [{"name": k, "what": v} for k, v in registry.names().items()]
+    _print({"datasets": rows}, rows, as_json)
 
 
 @app.command()
@@ -77,18 +209,48 @@ def doctor(as_json: Json = False) -> None:
         _fail(1, "the self-test failed; reinstall jax and jaxlib.")
 
 
+def _pairs(kinds: list[str]) -> dict[str, str]:
+    """COLUMN=KIND options as a dictionary."""
+    found = {}
+    for pair in kinds:
+        name, mark, kind = pair.rpartition("=")
+        if not mark or not name:
+            _fail(2, f"--kind is {pair!r}; write it as COLUMN=KIND.")
+        found[name] = kind
+    return found
+
+
+def _show_run(result: Any, out: Path, as_json: bool) -> None:
+    _print(result.report, result.rows, as_json)
+    if not as_json:
+        target = result.report["target"]
+        typer.echo(
+            f"{target['name']} is {target['kind']}, because {target['reason']}; "
+            f"family {target['family']} (change it with --family)."
+        )
+        for sentence in result.verdict:
+            typer.echo(sentence)
+        typer.echo(f"the report: {out / 'report.html'}")
+
+
 def _check_free(out: Path, force: bool) -> None:
     """Refuse to write over an earlier result, unless asked to."""
     if out.exists() and not out.is_dir():
         _fail(2, f"{out} is a file; name a folder with --out.")
     if not force and out.is_dir() and any(out.iterdir()):
-        _fail(2, f"{out} is not empty; overwrite it with --force or name another.")
+        unfinished = (out / "work").is_dir()
+        also = f", or go on with it: likely resume {out}" if unfinished else ""
+        _fail(
+            2, f"{out} is not empty; overwrite it with --force or name another{also}."
+        )
 
 
 @contextmanager
 def _errors_as_sentences() -> Iterator[None]:
     try:
         yield
+    except KeyboardInterrupt:
+        _fail(130, "stopped; `likely resume` goes on from here.")
     except Exception as error:
         from likely.core import InputError
 
@@ -113,7 +275,7 @@ def _progress(doing: str) -> Iterator[None]:
 def _print(result: dict, rows: list[dict], as_json: bool) -> None:
     """The whole result for programs, or its rows for people: numbers to the right."""
     if as_json:
-        typer.echo(json.dumps(result, indent=2))
+        typer.echo(json.dumps(result, indent=1))
         return
     from rich.console import Console
     from rich.table import Table
@@ -127,4 +289,6 @@ def _print(result: dict, rows: list[dict], as_json: bool) -> None:
 
 
 def _cell(value: object) -> str:
+    if value is None:
+        return ""
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -49,7 +49,7 @@ def interval_scores(
 
 
 def stretched(
-    low: Any, middle: Any, high: Any, q: float
+    low: Any, middle: Any, high: Any, q: Any
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """The intervals whose scores are at most q."""
     low, middle, high = (np.asarray(a, np.float64) for a in (low, middle, high))

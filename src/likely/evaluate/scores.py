@@ -97,6 +97,7 @@ def confusion(codes: Any, probs: Any, w: Any = None) -> Float[np.ndarray, "c c"]
 
 
 def coded(codes: Any, probs: Any, w: Any) -> tuple[Any, Any, Any]:
+    """The same for classes as whole numbers and their probabilities."""
     codes, probs, w = present(codes, probs, w=w)
     return codes.astype(int), probs, w
 

@@ -3,6 +3,7 @@
 from likely.families.bernoulli import Bernoulli
 from likely.families.binomial import Binomial
 from likely.families.categorical import Categorical
+from likely.families.compound import AnyPredictive, Exponentiated, Mixed, Stretched
 from likely.families.conditional import condition
 from likely.families.empirical import Empirical
 from likely.families.exponential import Exponential
@@ -24,15 +25,18 @@ from likely.families.student import StudentT
 
 __all__ = [
     "AbstractFamily",
+    "AnyPredictive",
     "Bernoulli",
     "Binomial",
     "Categorical",
     "Empirical",
     "Exponential",
+    "Exponentiated",
     "Gamma",
     "Geometric",
     "Huber",
     "Laplace",
+    "Mixed",
     "Mixture",
     "Multinomial",
     "MultivariateNormal",
@@ -41,6 +45,7 @@ __all__ = [
     "Poisson",
     "Predictive",
     "Product",
+    "Stretched",
     "StudentT",
     "condition",
     "in_simplex",

@@ -23,6 +23,7 @@ PLACES = {
     "likely.families.bernoulli": "Bernoulli",
     "likely.families.binomial": "Binomial",
     "likely.families.categorical": "Categorical",
+    "likely.families.compound": "Exponentiated Mixed Stretched",
     "likely.families.empirical": "Empirical",
     "likely.families.exponential": "Exponential",
     "likely.families.gamma": "Gamma",
@@ -82,9 +83,14 @@ PLACES = {
     "likely.preprocess.target_encoder": "TargetEncoder",
     "likely.estimators.linear": "LinearRegression NormalLinear NormalLinearLearner "
     "Ridge",
+    "likely.estimators.log_target": "LogTarget",
     "likely.estimators.logistic": "LinearLearner LogisticRegression",
+    "likely.estimators.null": "NullClassifier NullRegressor",
     "likely.estimators.rounded": "RoundedLearner RoundedRegression",
     "likely.selection.cross_validation": "CrossValidation",
+    "likely.workbench.model": "TableModel",
+    "likely.workbench.spec": "Spec",
+    "likely.workbench.target": "Target",
     "sklearn.pipeline": "Pipeline",
 }
 """A module -> those of its classes that files may hold, under their own names."""
@@ -92,12 +98,25 @@ CLASSES = {name: place for place, names in PLACES.items() for name in names.spli
 
 ATTRIBUTES = {
     "Empirical": ("y", "w", "_below"),
+    "Exponentiated": ("base",),
+    "Mixed": ("parts", "weights", "classes"),
     "Predictive": ("family", "eta", "classes"),
+    "Stretched": ("base", "factor", "middle"),
 }
 """What to keep of a class that is no dataclass."""
 
 UNSAVED = {
     "likely.autodiff": "shows how derivatives are computed: programs, not results",
+    "likely.workbench.candidate": "parts of a run; `TableModel` is what is kept",
+    "likely.workbench.effects": "parts of a report; `report.json` is what is kept",
+    "likely.workbench.findings": "parts of a report; `report.json` is what is kept",
+    "likely.workbench.held": "parts of a run, kept in files of its own",
+    "likely.workbench.judge": "parts of a run",
+    "likely.workbench.ladder": "parts of a run",
+    "likely.workbench.result": "`report.json` and the model are what is kept",
+    "likely.workbench.rungs": "how models are made, not what they are",
+    "likely.workbench.simple": "parts of a report; `report.json` is what is kept",
+    "likely.workbench.table": "the rows of a run",
     "likely.solvers.stepper.Stepper": "lives inside a compiled loop",
     "likely.solvers.stochastic.Loop": "lives inside a compiled loop",
 }

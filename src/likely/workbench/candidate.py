@@ -1,0 +1,104 @@
+"""One model for a table: its encoders, its estimators, and how they are mixed."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float
+
+from likely.data.schema import Schema
+from likely.families import Mixed
+from likely.preprocess import TableEncoder
+
+ENCODINGS = {
+    "scaled": {"categories": "one-hot", "max_categories": 30},
+    "ordinal": {"categories": "ordinal", "scale": False},
+}
+
+
+def encoder_of(encoding: str, schema: Schema) -> TableEncoder:
+    """A new encoder of this name."""
+    return TableEncoder(schema=schema, **ENCODINGS[encoding])
+
+
+def word_columns(encoder: TableEncoder) -> tuple[int, ...]:
+    """Which columns of an ordinal encoding are categories."""
+    first = len(encoder.fill_) + int(encoder.indicated_.sum())
+    return tuple(range(first, first + len(encoder.words_)))
+
+
+class Labelled:
+    """Class probabilities over all classes of a table, also those a fold has not seen."""
+
+    classes = None
+
+    def __init__(self, dist: Any, seen: np.ndarray, c: int):
+        self.dist, self.seen, self.c = dist, seen, c
+
+    def __len__(self) -> int:
+        return len(self.dist)
+
+    @property
+    def probs(self) -> Float[np.ndarray, "n c"]:
+        """(n, c) probabilities."""
+        found = np.asarray(self.dist.probs, np.float64)
+        if len(self.seen) == self.c:
+            return found
+        full = np.full((len(found), self.c), 1e-9)
+        full[:, self.seen] = found
+        return full / full.sum(1, keepdims=True)
+
+    def log_prob(self, y: Any) -> np.ndarray:
+        """log p(y) of each row, y a code."""
+        return np.log(self.probs[np.arange(len(self)), np.asarray(y).astype(int)])
+
+    @property
+    def mean(self) -> np.ndarray:
+        """The probabilities."""
+        return self.probs
+
+
+class Candidate(NamedTuple):
+    """Fitted estimators on encoded rows, mixed with weights that sum to 1."""
+
+    encoders: dict[str, TableEncoder]
+    parts: Sequence[tuple[str, Any]]
+    """(encoding, estimator)."""
+    weights: Float[np.ndarray, " m"]
+    classes: int = 0
+    """How many classes the target has; 0 for numbers."""
+
+    def predict_dist(self, frame: pa.Table) -> Any:
+        """p(y | x) of each row of a table."""
+        arrays = {name: self.encoders[name].transform(frame) for name, _ in self.parts}
+        dists = [self.dist(part, arrays[name]) for name, part in self.parts]
+        return dists[0] if len(dists) == 1 else Mixed(dists, self.weights)
+
+    def dist(self, estimator: Any, X: np.ndarray) -> Any:
+        """p(y | x) of encoded rows under one part."""
+        dist = estimator.predict_dist(X)
+        if not self.classes:
+            return dist
+        return Labelled(dist, np.asarray(estimator.classes_).astype(int), self.classes)
+
+
+def simplex_weights(
+    losses: Float[np.ndarray, "n m"], w: Any
+) -> Float[np.ndarray, " m"]:
+    r"""The mixture weights with the highest likelihood of held-out rows.
+
+    $\max_π \sum_i w_i \log \sum_j π_j e^{-l_{ij}}$ over the simplex is concave; each step of
+    $π_j \leftarrow π_j \sum_i w_i r_{ij} / \sum w$ raises it, and it is done when no $\sum_i
+    w_i r_{ij} / (π_j \sum w)$ exceeds 1: that excess bounds the distance to the optimum.
+    """
+    likelihood = np.exp(losses.min(1, keepdims=True) - losses)
+    share = np.asarray(w) / np.sum(w)
+    weights = np.full(losses.shape[1], 1 / losses.shape[1])
+    for _ in range(2000):
+        slope = share @ (likelihood / (likelihood @ weights)[:, None])
+        weights = weights * slope
+        if slope.max() - 1 < 1e-6:
+            break
+    weights[weights < 0.01] = 0.0
+    return weights / weights.sum()

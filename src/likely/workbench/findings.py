@@ -1,0 +1,192 @@
+"""What a reader should know before believing the numbers, each with what to do."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from likely import evaluate
+from likely.workbench.held import Held
+from likely.workbench.judge import Calibrated
+from likely.workbench.ladder import Ladder
+from likely.workbench.simple import Simple
+from likely.workbench.table import Table, leaks
+
+
+class Finding(NamedTuple):
+    """One sentence of what is so, one of what to do."""
+
+    kind: str
+    level: str
+    """"note" or "warning"."""
+    text: str
+    advice: str
+
+
+def all_findings(
+    ladder: Ladder, simple: Simple, winner: dict, calibrated: Calibrated, coverage: dict
+) -> list[Finding]:
+    """Warnings first."""
+    table, held = ladder.table, ladder.held[winner["name"]]
+    found = [
+        *_columns(table),
+        *_leakage(table),
+        *_rows(table),
+        *_linear(simple),
+        *_dispersion(table, ladder),
+        *_calibration(table, held, calibrated),
+        *_coverage(ladder, coverage, held),
+        *_overfitting(ladder, winner),
+    ]
+    return sorted(found, key=lambda finding: finding.level != "warning")
+
+
+def _columns(table: Table) -> list[Finding]:
+    found = []
+    for column in table.schema:
+        if column.used:
+            continue
+        what = (
+            "is constant"
+            if column.constant
+            else "names the rows (each has its own value)"
+            if column.identifier
+            else f"is {column.kind}: {column.reason}"
+        )
+        advice = "It was left out; set its kind with --kind if it should be used."
+        found.append(
+            Finding("column", "note", f"Column {column.name!r} {what}.", advice)
+        )
+    gone = {
+        c.name: c.missing / len(table) for c in table.schema if c.used and c.missing
+    }
+    worst = sorted(gone, key=lambda name: -gone[name])[:3]
+    if worst:
+        most = ", ".join(f"{name!r} ({100 * gone[name]:.0f} %)" for name in worst)
+        text = f"{len(gone)} columns have missing values, most of all {most}."
+        advice = (
+            "They were filled with the mean, and a column says where; ask why they are "
+            "missing: if that depends on the target, so do the predictions."
+        )
+        found.append(Finding("missing", "note", text, advice))
+    return found
+
+
+def _leakage(table: Table) -> list[Finding]:
+    advice = (
+        "Is it known before the target is? If not, leave it out with --drop: a model "
+        "that reads the answer off a column is worthless on new rows."
+    )
+    return [
+        Finding(
+            "leakage",
+            "warning",
+            f"Column {name!r} alone tells {100 * share:.1f} % of the target.",
+            advice,
+        )
+        for name, share in leaks(table).items()
+    ]
+
+
+def _rows(table: Table) -> list[Finding]:
+    found, target = [], table.target
+    if target.missing:
+        text = f"{target.missing} rows have no {target.name!r}."
+        found.append(Finding("target", "note", text, "They were left out."))
+    if len(table) < 100:
+        text = f"There are {len(table)} rows."
+        advice = "Differences between models of less than two errors mean little."
+        found.append(Finding("rows", "note", text, advice))
+    if target.is_class:
+        shares = np.bincount(table.y.astype(int)) / len(table)
+        if shares.min() < 0.05:
+            rare = target.classes[int(shares.argmin())]
+            text = f"Class {rare!r} has {100 * shares.min():.1f} % of the rows."
+            advice = "Look at recall and precision, not at accuracy."
+            found.append(Finding("imbalance", "note", text, advice))
+    return found
+
+
+def _linear(simple: Simple) -> list[Finding]:
+    found = []
+    for name, sentence in simple.warnings:
+        if "Separation" in name or "separat" in sentence:
+            advice = (
+                "A penalty (alpha) or Firth's correction gives finite coefficients; "
+                "check whether the column is part of the answer."
+            )
+            found.append(Finding("separation", "warning", sentence, advice))
+        elif "Collinear" in name:
+            advice = "Drop one of the columns before reading the coefficients."
+            found.append(Finding("collinearity", "warning", sentence, advice))
+    return found
+
+
+def _dispersion(table: Table, ladder: Ladder) -> list[Finding]:
+    if table.target.kind != "count" or "linear" not in ladder.held:
+        return []
+    held = ladder.held["linear"]
+    y, mean = table.y[held.rows], np.maximum(held.mean, 1e-9)
+    ratio = float(np.mean((y - mean) ** 2 / mean))
+    if ratio < 1.5:
+        return []
+    text = f"The counts vary {ratio:.1f} times as much as Poisson counts would."
+    advice = "Use the negative binomial family; Poisson standard errors are too small."
+    return [Finding("over-dispersion", "warning", text, advice)]
+
+
+def _calibration(table: Table, held: Held, calibrated: Calibrated) -> list[Finding]:
+    y, w = table.y[held.rows], table.w[held.rows]
+    if held.probs is not None:
+        found = evaluate.reliability(y, held.probs, w)
+        if found.expected_error < 2 * found.noise + 0.005:
+            return []
+        T = calibrated.temperature
+        text = (
+            f"Its probabilities are off by {100 * found.expected_error:.1f} points on "
+            f"average; the best temperature is {T:.2f} "
+            f"({'over' if T > 1 else 'under'}-confident)."
+        )
+    elif calibrated.stretch != 1:
+        s = calibrated.stretch
+        text = f"Its intervals were {'too narrow' if s > 1 else 'too wide'} by {s:.2f}."
+    else:
+        return []
+    advice = (
+        "The saved model is corrected; uncorrected probabilities are not to be used."
+    )
+    return [Finding("miscalibration", "note", text, advice)]
+
+
+def _coverage(ladder: Ladder, coverage: dict, held: Held) -> list[Finding]:
+    asked, share = ladder.spec.coverage, coverage["coverage"]
+    noise = np.sqrt(asked * (1 - asked) / len(held.rows))
+    if abs(share - asked) < max(3 * noise, 0.01):
+        return []
+    text = f"Intervals of {100 * asked:.0f} % covered {100 * share:.1f} % of held-out rows."
+    more = share > asked and ladder.table.target.kind == "count"
+    advice = (
+        "Whole numbers cannot be covered more exactly."
+        if more
+        else "Are the rows independent? Look for time, groups or duplicates."
+    )
+    return [Finding("coverage", "note" if more else "warning", text, advice)]
+
+
+def _overfitting(ladder: Ladder, winner: dict) -> list[Finding]:
+    null = ladder.held["null"]
+    worse: list[Any] = []
+    for name, held in ladder.held.items():
+        w = ladder.table.w[held.rows]
+        gap = evaluate.paired_difference(held.loss, null.loss, w)
+        if name in ladder.rungs and gap.value > 2 * gap.error > 0:
+            worse.append(ladder.rungs[name].label)
+    if worse:
+        text = f"Worse than the null model on held-out rows: {', '.join(worse)}."
+        advice = "They fit noise here: there is too little signal, or there are too few rows."
+        return [Finding("overfitting", "note", text, advice)]
+    if winner["name"] == "null":
+        text = (
+            "No model beats the null model: the columns say nothing about the target."
+        )
+        return [Finding("signal", "warning", text, "Other columns, or more rows, may.")]
+    return []

@@ -1,0 +1,240 @@
+"""Climb the ladder: every rung on every fold, each result kept as soon as it is there.
+
+Folds come first and rungs second, so that a fold's table is encoded once. A result that
+was kept by an earlier run of the same spec on the same data is not computed again.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from sklearn.base import clone
+
+from likely.preprocess import TableEncoder
+from likely.workbench.candidate import (
+    Candidate,
+    encoder_of,
+    simplex_weights,
+    word_columns,
+)
+from likely.workbench.held import Held, describe, joined, mixed
+from likely.workbench.rungs import STACK, Rung, Situation
+from likely.workbench.spec import Spec
+from likely.workbench.table import Table
+
+KEPT_FOLDS = 3
+"""Folds whose models are kept in memory, to be asked about effects of columns."""
+
+
+class Event(NamedTuple):
+    """What a run is doing: for progress bars."""
+
+    kind: str
+    """"start", "fit", "done", "skip" or "stage"."""
+    rung: str = ""
+    fold: int = 0
+    text: str = ""
+    total: int = 0
+    loss: float = float("nan")
+
+
+class Fold:
+    """One part of the rows held out; encodings are made when they are asked for."""
+
+    def __init__(self, table: Table, number: int | None):
+        self.table = table
+        n = len(table)
+        everything = np.arange(n)
+        self.train, self.test = everything, everything[:0]
+        if number is not None:
+            self.train = np.flatnonzero(table.folds.train[number] > 0)
+            self.test = np.flatnonzero(table.folds.held_out[number] > 0)
+        self.encoders: dict[str, TableEncoder] = {}
+        self.arrays: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+
+    def encoded(self, encoding: str) -> tuple[np.ndarray, np.ndarray]:
+        """X of the rows to learn from, and of those held out."""
+        if encoding not in self.arrays:
+            encoder = encoder_of(encoding, self.table.schema)
+            w = self.table.w[self.train]
+            train = encoder.fit_transform(self.rows(self.train), sample_weight=w)
+            test = (
+                encoder.transform(self.rows(self.test)) if len(self.test) else train[:0]
+            )
+            self.encoders[encoding] = encoder
+            self.arrays[encoding] = train, test
+        return self.arrays[encoding]
+
+    def rows(self, rows: np.ndarray) -> pa.Table:
+        """Some rows of the table."""
+        return self.table.frame.take(pa.array(rows))
+
+
+class Ladder:
+    """All rungs on all folds of a table.
+
+    Args:
+        spec: what was asked for.
+        table: the rows.
+        rungs: which models.
+        folder: where results are kept between runs, or None.
+        tell: is told what happens.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        table: Table,
+        rungs: list[Rung],
+        folder: Path | None = None,
+        tell: Callable[[Event], None] = lambda event: None,
+    ):
+        self.spec, self.table, self.folder, self.tell = spec, table, folder, tell
+        self.rungs = {rung.name: rung for rung in rungs}
+        self.skipped: dict[str, str] = {}
+        self.seconds: dict[str, float] = {}
+        self.held: dict[str, Held] = {}
+        self.models: dict[tuple[str, int], Any] = {}
+        self.folds: dict[int, Fold] = {}
+        self.stack_weights: dict[str, float] = {}
+
+    def climb(self) -> None:
+        """Fit everything, and judge the mixture of all."""
+        k = len(self.table.folds.train)
+        parts: dict[str, list[Held]] = {name: [] for name in self.rungs}
+        self.tell(Event("start", total=k * len(self.rungs)))
+        for number in range(k):
+            fold = Fold(self.table, number)
+            for name, rung in self.rungs.items():
+                if name not in self.skipped:
+                    parts[name].append(self._unit(rung, number, fold))
+            if number < KEPT_FOLDS:
+                self.folds[number] = fold
+        self.held = {n: joined(p) for n, p in parts.items() if n not in self.skipped}
+        asked = self.spec.models
+        if len(self.held) > 2 and (not asked or STACK in asked):
+            self._stack({n: parts[n] for n in self.held})
+
+    def _unit(self, rung: Rung, number: int, fold: Fold) -> Any:
+        """One rung on one fold: kept, or computed and kept."""
+        path = self.folder and self.folder / f"{rung.name}-{number}.npz"
+        if path and path.exists():
+            held = Held.load(path)
+            self.tell(Event("done", rung.label, number, loss=_mean(held, self.table)))
+            return held
+        self.tell(Event("fit", rung.label, number))
+        start = time.perf_counter()
+        fitted = self.fit(rung, fold)
+        if isinstance(fitted, str):
+            self.skipped[rung.name] = fitted
+            self.tell(Event("skip", rung.label, number, fitted))
+            return None
+        if number < KEPT_FOLDS:
+            self.models[rung.name, number] = fitted
+        _, X = fold.encoded(rung.encoding)
+        candidate = self.candidate([(rung, fitted, 1.0)], fold)
+        dist = candidate.dist(fitted, X)
+        held = describe(
+            dist, self.table.y[fold.test], fold.test, self.table.target.kind
+        )
+        self.seconds[rung.name] = (
+            self.seconds.get(rung.name, 0.0) + time.perf_counter() - start
+        )
+        if path:
+            held.save(path)
+        self.tell(Event("done", rung.label, number, loss=_mean(held, self.table)))
+        return held
+
+    def fit(self, rung: Rung, fold: Fold) -> Any:
+        """The rung's estimator on the rows to learn from, or why there is none."""
+        table = self.table
+        X, _ = fold.encoded(rung.encoding)
+        words = ()
+        if rung.encoding == "ordinal":
+            words = word_columns(fold.encoders["ordinal"])
+        target = table.target
+        at = Situation(
+            target.kind, target.family, len(table), X.shape[1],
+            self.spec.effort, self.spec.seed, words,
+        )  # fmt: skip
+        estimator = rung.build(at)
+        if isinstance(estimator, str):
+            return estimator
+        y, w = table.y[fold.train], table.w[fold.train]
+        y = y.astype(int) if target.is_class else y
+        plain = bool((w == 1).all())
+        return clone(estimator).fit(X, y, **({} if plain else {"sample_weight": w}))
+
+    def model(self, name: str, number: int) -> Any:
+        """The estimator of a rung on a fold; fitted again if it was not kept."""
+        if (name, number) not in self.models:
+            self.models[name, number] = self.fit(self.rungs[name], self.fold(number))
+        return self.models[name, number]
+
+    def fold(self, number: int) -> Fold:
+        """A fold; encoded again if it was not kept."""
+        if number not in self.folds:
+            self.folds[number] = Fold(self.table, number)
+        return self.folds[number]
+
+    def candidate(self, parts: list[tuple[Rung, Any, float]], fold: Fold) -> Candidate:
+        """Fitted estimators as a model of tables."""
+        return Candidate(
+            dict(fold.encoders),
+            tuple((rung.encoding, fitted) for rung, fitted, _ in parts),
+            np.array([weight for _, _, weight in parts]),
+            len(self.table.target.classes),
+        )
+
+    def of_fold(self, name: str, number: int) -> Candidate:
+        """A rung, or the stack, as it was fitted to one fold."""
+        fold = self.fold(number)
+        return self.candidate(
+            [
+                (self.rungs[part], self.model(part, number), weight)
+                for part, weight in self.weights(name).items()
+            ],
+            fold,
+        )
+
+    def of_all(self, name: str) -> Candidate:
+        """A rung, or the stack, fitted to all rows."""
+        fold = Fold(self.table, None)
+        parts = []
+        for part, weight in self.weights(name).items():
+            self.tell(Event("stage", text=f"refitting: {self.rungs[part].label}"))
+            parts.append((self.rungs[part], self.fit(self.rungs[part], fold), weight))
+        return self.candidate(parts, fold)
+
+    def weights(self, name: str) -> dict[str, float]:
+        """The rungs that a model is mixed of."""
+        return self.stack_weights if name == STACK else {name: 1.0}
+
+    def _stack(self, parts: dict[str, list[Held]]) -> None:
+        """Mix by held-out likelihood; each fold is judged by weights from the others."""
+        names, w = list(parts), self.table.w
+        k = len(self.table.folds.train)
+        together = []
+        for number in range(k):
+            others = [j for j in range(k) if j != number]
+            weights = _weights([[parts[n][j] for j in others] for n in names], w)
+            together.append(mixed([parts[n][number] for n in names], weights))
+        self.held[STACK] = joined(together)
+        weights = _weights([parts[n] for n in names], w)
+        self.stack_weights = {
+            n: float(p) for n, p in zip(names, weights, strict=True) if p > 0
+        }
+
+
+def _weights(parts: list[list[Held]], w: np.ndarray) -> np.ndarray:
+    losses = np.stack([np.concatenate([h.loss for h in p]) for p in parts], axis=1)
+    rows = np.concatenate([h.rows for h in parts[0]])
+    return simplex_weights(losses, w[rows])
+
+
+def _mean(held: Held, table: Table) -> float:
+    w = table.w[held.rows]
+    return float(w @ held.loss / w.sum())

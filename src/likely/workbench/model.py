@@ -1,0 +1,106 @@
+"""The model a run leaves behind: a table in, distributions with honest intervals out."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Bool, Float
+
+from likely.core.checks import InputError
+from likely.data.frames import code_words, to_arrow
+from likely.evaluate import class_sets, heated, radius, stretched
+from likely.families import Stretched
+from likely.preprocess import TableEncoder
+from likely.workbench.candidate import Candidate
+from likely.workbench.target import Target
+
+INNER = 0.9
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class TableModel:
+    """A fitted, recalibrated and conformalised model of a table.
+
+    Attributes:
+        name: which rung it is.
+        target: what it predicts.
+        encoders: how columns become numbers, by name.
+        parts: (encoding, estimator) of each part of the mixture.
+        weights: of the parts.
+        temperature: of class probabilities; 1 changes nothing.
+        stretch: of distributions of numbers about their median; 1 changes nothing.
+        scores: of held-out rows, sorted: how wide intervals have to be.
+        score_weights: of those rows.
+    """
+
+    name: str
+    target: Target
+    encoders: dict[str, TableEncoder]
+    parts: tuple[tuple[str, Any], ...]
+    weights: Float[np.ndarray, " m"]
+    temperature: float
+    stretch: float
+    scores: Float[np.ndarray, " n"]
+    score_weights: Float[np.ndarray, " n"]
+
+    def __repr__(self) -> str:
+        return f"TableModel({self.name}, target={self.target.name!r})"
+
+    def predict_dist(self, frame: Any) -> Any:
+        """p(y | x) of each row, recalibrated."""
+        dist = self._candidate().predict_dist(self._table(frame))
+        if self.target.is_class or self.stretch == 1:
+            return dist
+        return Stretched(dist, self.stretch)
+
+    def predict_proba(self, frame: Any) -> Float[np.ndarray, "n c"]:
+        """(n, c) class probabilities, classes in the order of `target.classes`."""
+        if not self.target.is_class:
+            raise InputError(f"{self.target.name!r} is a number; ask for predict_dist.")
+        return heated(self.predict_dist(frame).probs, self.temperature)
+
+    def predict(self, frame: Any) -> np.ndarray:
+        """The mean, or the most probable label, of each row."""
+        if self.target.is_class:
+            labels = np.asarray(self.target.classes, dtype=object)
+            return labels[self.predict_proba(frame).argmax(1)]
+        return np.asarray(self.predict_dist(frame).mean)
+
+    def predict_interval(
+        self, frame: Any, coverage: float = 0.9
+    ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        """Ends of intervals that hold this share of new rows."""
+        if self.target.is_class:
+            raise InputError(f"{self.target.name!r} is a label; ask for predict_set.")
+        dist = self.predict_dist(frame)
+        low, high = dist.interval(INNER)
+        ends = stretched(low, dist.quantile(0.5), high, self._radius(coverage))
+        return fitting(*ends, self.target.kind)
+
+    def predict_set(self, frame: Any, coverage: float = 0.9) -> Bool[np.ndarray, "n c"]:
+        """Sets of classes that hold this share of new rows."""
+        return class_sets(self.predict_proba(frame), self._radius(coverage))
+
+    def _radius(self, coverage: float) -> float:
+        return radius(self.scores, coverage, self.score_weights)
+
+    def _candidate(self) -> Candidate:
+        classes = len(self.target.classes)
+        return Candidate(self.encoders, self.parts, self.weights, classes)
+
+    def _table(self, frame: Any) -> pa.Table:
+        return code_words(to_arrow(frame))
+
+
+def fitting(
+    low: np.ndarray, high: np.ndarray, kind: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Interval ends that the target can take: not below zero, whole for counts."""
+    if kind == "positive":
+        return np.maximum(low, 0.0), high
+    if kind == "count":
+        return np.maximum(np.ceil(low - 1e-9), 0.0), np.maximum(
+            np.floor(high + 1e-9), 0.0
+        )
+    return low, high

@@ -1,0 +1,173 @@
+"""Pictures as SVG text: small, without scripts, in the colours of the page around them."""
+
+import html
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+WIDTH, HEIGHT = 360, 240
+LEFT, RIGHT, TOP, BOTTOM = 46, 10, 10, 34
+
+
+class Axes:
+    """A rectangle with two scales; what is drawn is kept until `svg`."""
+
+    def __init__(
+        self,
+        x: tuple[float, float],
+        y: tuple[float, float],
+        *,
+        labels: tuple[str, str] = ("", ""),
+        size: tuple[int, int] = (WIDTH, HEIGHT),
+        left: int = LEFT,
+    ):
+        self.x, self.y = _open(x), _open(y)
+        self.labels, (self.width, self.height), self.left = labels, size, left
+        self.drawn: list[str] = []
+
+    def place(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Where a point is drawn."""
+        px = (np.asarray(x, float) - self.x[0]) / (self.x[1] - self.x[0])
+        py = (np.asarray(y, float) - self.y[0]) / (self.y[1] - self.y[0])
+        px = self.left + px * (self.width - self.left - RIGHT)
+        return px, self.height - BOTTOM - py * (self.height - TOP - BOTTOM)
+
+    def line(self, x: Any, y: Any, style: str = "line") -> None:
+        """A line through points."""
+        points = " ".join(
+            f"{a:.1f},{b:.1f}" for a, b in zip(*self.place(x, y), strict=True)
+        )
+        self.drawn.append(f'<polyline class="{style}" points="{points}"/>')
+
+    def band(self, x: Any, low: Any, high: Any) -> None:
+        """The area between two lines."""
+        ax, ay = self.place(x, low)
+        bx, by = self.place(x, high)
+        pairs = [*zip(ax, ay, strict=True), *zip(bx[::-1], by[::-1], strict=True)]
+        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in pairs)
+        self.drawn.append(f'<polygon class="band" points="{points}"/>')
+
+    def dots(self, x: Any, y: Any, style: str = "dot", r: float = 3) -> None:
+        """A disc at each point."""
+        for a, b in zip(*self.place(x, y), strict=True):
+            self.drawn.append(
+                f'<circle class="{style}" cx="{a:.1f}" cy="{b:.1f}" r="{r}"/>'
+            )
+
+    def bars(self, x: Any, width: float, y: Any) -> None:
+        """Columns from zero."""
+        zero = max(self.y[0], 0.0)
+        for a, value in zip(np.asarray(x, float), np.asarray(y, float), strict=True):
+            (x0, x1), (y0, y1) = self.place([a, a + width], [zero, value])
+            self.drawn.append(
+                f'<rect class="bar" x="{x0:.1f}" y="{min(y0, y1):.1f}" '
+                f'width="{max(x1 - x0 - 1, 0.5):.1f}" height="{abs(y1 - y0):.1f}"/>'
+            )
+
+    def svg(self, title: str, *, ticks: tuple[bool, bool] = (True, True)) -> str:
+        """The picture; the title is what a screen reader says."""
+        parts = [*self._frame(ticks), *self.drawn]
+        name = html.escape(title, quote=True)
+        return (
+            f'<svg viewBox="0 0 {self.width} {self.height}" role="img" '
+            f'aria-label="{name}"><title>{name}</title>{"".join(parts)}</svg>'
+        )
+
+    def _frame(self, ticks: tuple[bool, bool]) -> list[str]:
+        found = []
+        if ticks[0]:
+            for value in nice_ticks(*self.x):
+                (px,), (py,) = self.place([value], [self.y[0]])
+                found.append(_rule(px, TOP, px, py))
+                found.append(_text(px, py + 13, number(value), "middle"))
+        if ticks[1]:
+            for value in nice_ticks(*self.y):
+                (px,), (py,) = self.place([self.x[0]], [value])
+                found.append(_rule(px, py, self.width - RIGHT, py))
+                found.append(_text(px - 5, py + 3.5, number(value), "end"))
+        middle = (self.left + self.width - RIGHT) / 2
+        if self.labels[0]:
+            found.append(_text(middle, self.height - 5, self.labels[0], "middle"))
+        if self.labels[1]:
+            across = self.height / 2
+            found.append(
+                f'<text class="label" transform="translate(11 {across:.0f}) rotate(-90)" '
+                f'text-anchor="middle">{html.escape(self.labels[1])}</text>'
+            )
+        return found
+
+
+def rows_chart(
+    names: Sequence[str],
+    values: Sequence[float],
+    lows: Sequence[float],
+    highs: Sequence[float],
+    *,
+    title: str,
+    label: str,
+    marked: int | None = None,
+) -> str:
+    """One row a name: a dot with a line from low to high; zero is a line."""
+    n, step = len(names), 24
+    ends = [*lows, *highs, 0.0]
+    finite = [e for e in ends if math.isfinite(e)]
+    span = max(max(finite) - min(finite), 1e-12)
+    x = (min(finite) - 0.04 * span, max(finite) + 0.04 * span)
+    axes = Axes(
+        x,
+        (n - 0.4, -0.6),
+        labels=(label, ""),
+        size=(720, n * step + BOTTOM + TOP),
+        left=200,
+    )
+    axes.line([0, 0], [-0.6, n - 0.4], "zero")
+    for i, name in enumerate(names):
+        _, (py,) = axes.place([0], [i])
+        axes.drawn.append(_text(190, py + 3.5, _short(name), "end"))
+        axes.line([lows[i], highs[i]], [i, i], "whisker")
+        axes.dots([values[i]], [i], "dot best" if i == marked else "dot", 4)
+    return axes.svg(title, ticks=(True, False))
+
+
+def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers between two ends."""
+    low, high = min(low, high), max(low, high)
+    raw = (high - low) / most
+    if not raw > 0 or not math.isfinite(raw):
+        return []
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m >= raw)
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    return [k * step for k in range(first, last + 1)]
+
+
+def number(value: float) -> str:
+    """A number as people write it."""
+    if value == 0 or abs(value) < 1e-300:
+        return "0"
+    if abs(value) >= 1e6 or abs(value) < 1e-3:
+        return f"{value:.2g}".replace("e+0", "e").replace("e-0", "e-")
+    return f"{value:.4g}"
+
+
+def _open(ends: tuple[float, float]) -> tuple[float, float]:
+    a, b = (float(e) if math.isfinite(e) else 0.0 for e in ends)
+    return (a, b) if a != b else (a - 0.5, a + 0.5)
+
+
+def _rule(x0: float, y0: float, x1: float, y1: float) -> str:
+    return (
+        f'<line class="grid" x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}"/>'
+    )
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> str:
+    said = html.escape(text)
+    return f'<text class="label" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{said}</text>'
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 30 else f"{name[:28]}…"

@@ -1,0 +1,53 @@
+"""The look of the page: light and dark, on a phone, on paper."""
+
+CSS = """
+:root { color-scheme: light dark; --ink: #1b1f24; --soft: #5a6572; --paper: #ffffff;
+  --card: #f5f7f9; --line: #d8dee4; --blue: #1f6feb; --red: #b42318; --band: #1f6feb33; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9aa6b2;
+  --paper: #0f1419; --card: #182028; --line: #303b46; --blue: #6cb0ff; --red: #ff8a7a;
+  --band: #6cb0ff33; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink);
+  font: 16px/1.55 system-ui, sans-serif; }
+main { max-width: 62rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .3rem; }
+h2 { font-size: 1.25rem; margin: 2.4rem 0 .6rem; }
+h3 { font-size: 1rem; margin: 1.2rem 0 .3rem; }
+p { margin: .4rem 0; max-width: 46rem; }
+.soft { color: var(--soft); font-size: .9rem; }
+.verdict { background: var(--card); border-left: 4px solid var(--blue);
+  padding: .7rem 1rem; margin: 1rem 0; font-size: 1.08rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+caption { text-align: left; color: var(--soft); padding-bottom: .3rem; }
+th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align: right;
+  white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; }
+td.text { text-align: left; white-space: normal; min-width: 12rem; }
+tr.best td { font-weight: 600; }
+.grid2 { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(18rem, 1fr)); }
+figure { margin: 0; background: var(--card); padding: .6rem; border-radius: 6px; }
+figcaption { font-size: .85rem; color: var(--soft); }
+svg { width: 100%; height: auto; display: block; }
+svg .grid { stroke: var(--line); stroke-width: 1; }
+svg .label { fill: var(--soft); font: 11px system-ui, sans-serif; }
+svg .line { fill: none; stroke: var(--blue); stroke-width: 2; }
+svg .ideal, svg .zero { fill: none; stroke: var(--soft); stroke-dasharray: 4 3; }
+svg .whisker { fill: none; stroke: var(--ink); stroke-width: 1.5; }
+svg .dot { fill: var(--blue); }
+svg .best { fill: var(--red); }
+svg .faint { fill: var(--blue); fill-opacity: .35; }
+svg .bar { fill: var(--blue); fill-opacity: .75; }
+svg .band { fill: var(--band); stroke: none; }
+.finding { border-left: 4px solid var(--line); padding: .3rem .9rem; margin: .6rem 0; }
+.finding.warning { border-color: var(--red); }
+.finding b { text-transform: capitalize; }
+code, pre { font: .88rem ui-monospace, monospace; background: var(--card); }
+pre { padding: .7rem; overflow-x: auto; }
+code { padding: .1rem .3rem; }
+a { color: var(--blue); }
+nav { font-size: .9rem; margin: .6rem 0 0; }
+nav a { margin-right: .9rem; white-space: nowrap; }
+@media print { nav { display: none; } main { max-width: none; }
+  h2 { break-after: avoid; } figure, tr, .finding { break-inside: avoid; } }
+"""

@@ -1,0 +1,98 @@
+"""What the simplest honest model says: coefficients with intervals and p-values."""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import likely as lk
+from likely.core.checks import InputError
+from likely.workbench.ladder import Fold
+from likely.workbench.table import Table
+
+MOST = 200
+
+
+class Simple(NamedTuple):
+    """The coefficients of an unpenalised linear model, columns scaled to variance 1."""
+
+    title: str
+    rows: list[dict[str, Any]]
+    facts: list[tuple[str, str]]
+    warnings: list[tuple[str, str]]
+    """(class, sentence) of what the fit warned of."""
+    refusal: str = ""
+
+
+def simple_model(table: Table, effort: str) -> Simple:
+    """Fit it to all rows; where it has no p-values, say why."""
+    fold = Fold(table, None)
+    X, _ = fold.encoded("scaled")
+    names = fold.encoders["scaled"].get_feature_names_out()
+    if X.shape[1] > MOST:
+        return Simple("", [], [], [], f"{X.shape[1]} columns are too many to read")
+    kept = _independent(X)
+    X, names = X[:, kept], [str(name) for name in names[kept]]
+    model, y, title = _model(table)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            import pandas as pd
+
+            frame: Any = pd.DataFrame(X, columns=names)
+        except ImportError:
+            frame = X
+        try:
+            fitted = model.fit(frame, y, sample_weight=table.w)
+            summary = fitted.summary(coverage=0.95)
+        except InputError as error:
+            told = [(type(error).__name__, str(error))]
+            return Simple(title, [], [], _told(caught) + told, str(error))
+    rows = [
+        {
+            "name": name,
+            "estimate": float(b),
+            "error": float(s),
+            "low": float(low),
+            "high": float(high),
+            "p": float(p),
+        }
+        for name, b, s, (low, high), p in zip(
+            summary.names,
+            summary.coefficients,
+            summary.standard_errors,
+            summary.intervals,
+            summary.p_values,
+            strict=True,
+        )
+    ]
+    return Simple(title, rows, list(summary.facts), _told(caught))
+
+
+def _told(caught: list) -> list[tuple[str, str]]:
+    return sorted({(w.category.__name__, str(w.message)) for w in caught})
+
+
+def _independent(X: np.ndarray) -> np.ndarray:
+    """Columns without those of one-hot blocks that the others already tell."""
+    from scipy.linalg import qr
+
+    centred = X - X.mean(0)
+    length = np.linalg.norm(centred, axis=0)
+    moving = np.flatnonzero(length > 1e-9)
+    R, order = qr(centred[:, moving] / length[moving], mode="r", pivoting=True)[-2:]
+    size = np.abs(np.diagonal(R))
+    rank = int((size > 1e-8 * size[0]).sum()) if size.size else 0
+    return np.sort(moving[order[:rank]])
+
+
+def _model(table: Table) -> tuple[Any, np.ndarray, str]:
+    target = table.target
+    if target.is_class:
+        return lk.LogisticRegression(), table.y.astype(int), "logistic regression"
+    if target.kind == "positive":
+        title = f"linear regression of log {target.name}"
+        return lk.LinearRegression(), np.log(table.y), title
+    if target.kind == "count":
+        return lk.PoissonRegressor(), table.y, "Poisson regression (log link)"
+    return lk.LinearRegression(), table.y, "linear regression"

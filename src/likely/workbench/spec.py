@@ -1,0 +1,146 @@
+"""A run as data: what to fit, to what, and how hard; written as TOML, read back the same.
+
+A run is a function of its spec and its data. `likely fit --spec spec.toml` repeats it.
+"""
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from likely.core.checks import InputError
+
+EFFORTS = ("quick", "normal", "thorough")
+VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """What `likely fit` is asked to do.
+
+    Attributes:
+        data: a file, or the name of a bundled data set.
+        target: the column to predict; the last one where empty.
+        family: how the target is distributed; told from its values where empty.
+        models: the rungs of the ladder; all that fit the target where empty.
+        folds: how many parts the rows are dealt into.
+        effort: "quick", "normal" or "thorough".
+        seed: deals the rows and starts the models.
+        coverage: of intervals and sets.
+        kinds: kinds of columns, over those that are inferred.
+        drop: columns to leave out.
+        weight: a column that says how often each row counts.
+        groups: a column whose rows stay together in a fold.
+        time: a column by which the past is parted from the future.
+    """
+
+    data: str = "diabetes"
+    target: str = ""
+    family: str = ""
+    models: tuple[str, ...] = ()
+    folds: int = 5
+    effort: str = "normal"
+    seed: int = 0
+    coverage: float = 0.9
+    kinds: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    drop: tuple[str, ...] = ()
+    weight: str = ""
+    groups: str = ""
+    time: str = ""
+
+    def __post_init__(self):
+        for name, kind, fits, what in _RULES:
+            value = getattr(self, name)
+            if (
+                not isinstance(value, kind)
+                or isinstance(value, bool)
+                or not fits(value)
+            ):
+                raise InputError(f"{name} is {value!r}; give {what}.")
+        if self.groups and self.time:
+            raise InputError("groups and time are both given; rows are parted by one.")
+
+    def to_toml(self) -> str:
+        """The spec as TOML: what was not asked for is left out."""
+        lines = [f"version = {VERSION}"]
+        tables = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value in ("", (), {}):
+                continue
+            if isinstance(value, Mapping):
+                pairs = [f"{_quoted(k)} = {_quoted(v)}" for k, v in value.items()]
+                tables += ["", f"[{field.name}]", *pairs]
+            elif isinstance(value, tuple):
+                lines.append(f"{field.name} = [{', '.join(map(_quoted, value))}]")
+            else:
+                plain = _quoted(value) if isinstance(value, str) else repr(value)
+                lines.append(f"{field.name} = {plain}")
+        return "\n".join([*lines, *tables]) + "\n"
+
+    @classmethod
+    def from_toml(cls, text: str) -> "Spec":
+        """The spec that `to_toml` wrote, or a person."""
+        try:
+            content: dict[str, Any] = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"the spec is not TOML: {error}.") from error
+        version = content.pop("version", VERSION)
+        if version != VERSION:
+            raise InputError(f"the spec has version {version}; this is {VERSION}.")
+        known = {field.name for field in dataclasses.fields(cls)}
+        unknown = sorted(set(content) - known)
+        if unknown:
+            raise InputError(
+                f"the spec has {unknown[0]!r}; it may have {', '.join(sorted(known))}."
+            )
+        for name in ("models", "drop"):
+            if isinstance(content.get(name), list):
+                content[name] = tuple(content[name])
+        if isinstance(content.get("coverage"), int):
+            content["coverage"] = float(content["coverage"])
+        return cls(**content)
+
+    @classmethod
+    def read(cls, path: str | PathLike) -> "Spec":
+        """The spec in a file."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeError) as error:
+            raise InputError(f"{str(path)!r} cannot be read ({error}).") from error
+        return cls.from_toml(text)
+
+
+def _words(value: Any) -> bool:
+    return all(isinstance(word, str) for word in value)
+
+
+_RULES = (
+    ("data", str, bool, "a file or the name of a data set"),
+    ("target", str, lambda v: True, "the name of a column"),
+    ("family", str, lambda v: True, "the name of a family"),
+    ("models", tuple, _words, "names of models"),
+    ("folds", int, lambda v: 2 <= v <= 100, "a whole number from 2 to 100"),
+    ("effort", str, EFFORTS.__contains__, f"one of {', '.join(EFFORTS)}"),
+    ("seed", int, lambda v: 0 <= v < 2**63, "a whole number, 0 or above"),
+    ("coverage", float, lambda v: 0 < v < 1, "a number between 0 and 1"),
+    ("kinds", Mapping, lambda v: _words(v.values()), "kinds by the names of columns"),
+    ("drop", tuple, _words, "names of columns"),
+    ("weight", str, lambda v: True, "the name of a column"),
+    ("groups", str, lambda v: True, "the name of a column"),
+    ("time", str, lambda v: True, "the name of a column"),
+)
+
+
+def _quoted(text: str) -> str:
+    """A TOML string."""
+    marks = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+    def one(letter: str) -> str:
+        if letter in marks:
+            return marks[letter]
+        return letter if letter.isprintable() else f"\\U{ord(letter):08X}"
+
+    return f'"{"".join(map(one, text))}"'

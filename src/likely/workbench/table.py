@@ -1,0 +1,236 @@
+"""The table of a run: read, typed, with its target and its weights set apart."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float, Int
+
+from likely import data
+from likely.core.checks import InputError, check_weights
+from likely.data import registry
+from likely.data.columns import as_levels, as_moments, as_numbers
+from likely.data.frames import code_words, to_arrow
+from likely.data.schema import Column, Schema
+from likely.evaluate import (
+    Folds,
+    grouped_k_fold,
+    k_fold,
+    stratified_k_fold,
+    time_folds,
+)
+from likely.workbench.spec import Spec
+from likely.workbench.target import Target, read_target
+
+SUFFIXES = {
+    ".csv",
+    ".tsv",
+    ".txt",
+    ".parquet",
+    ".arrow",
+    ".feather",
+    ".gz",
+    ".bz2",
+    ".zst",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Rows that have a target, and how they are dealt into folds."""
+
+    name: str
+    frame: pa.Table
+    """The columns to learn from."""
+    schema: Schema
+    """Of those columns."""
+    target: Target
+    y: Float[np.ndarray, " n"]
+    """Numbers, or codes of classes."""
+    w: Float[np.ndarray, " n"]
+    """How often each row counts."""
+    folds: Folds
+    dealt: str
+    """How the rows are dealt, as a sentence."""
+    rows: Int[np.ndarray, " n"]
+    """Where each row was in the file, from 0."""
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+def read(source: Any) -> tuple[str, pa.Table, tuple[str, ...]]:
+    """A frame, a file or the name of a data set: its name, the table, and notes."""
+    if not isinstance(source, str | Path):
+        return "frame", to_arrow(source), ()
+    path = Path(source)
+    if str(source) in registry.SETS and not path.exists():
+        return str(source), _bundled(registry.load(str(source))), ()
+    if not path.exists() and path.suffix.lower() not in SUFFIXES:
+        known = ", ".join(registry.SETS)
+        raise InputError(
+            f"{str(source)!r} is neither a file nor a data set; the data sets are {known}."
+        )
+    file = data.open_table(path)
+    return path.name, file.read(), tuple(file.notes)
+
+
+def _bundled(found: Any) -> pa.Table:
+    """A data set as a table, its target last."""
+    if (
+        isinstance(found, str)
+        or found.y is None
+        or found.X.ndim != 2
+        or found.y.ndim != 1
+    ):
+        raise InputError("this data set is no table with one target; give a file.")
+    d = found.X.shape[1]
+    names = found.names or tuple(f"x{j}" for j in range(d))
+    columns: dict[str, Any] = {name: found.X[:, j] for j, name in enumerate(names)}
+    classes = len(found.target_names) > 1 and found.y.dtype.kind in "iu"
+    name = "target" if classes or not found.target_names else found.target_names[0]
+    y = np.asarray(found.target_names)[found.y] if classes else found.y
+    columns[name if name not in columns else "target"] = y
+    return to_arrow(columns)
+
+
+def prepare(spec: Spec, name: str, frame: pa.Table, notes: tuple[str, ...]) -> Table:
+    """Set the target and the weights apart, drop rows without a target, deal folds."""
+    frame = code_words(frame)
+    schema = Schema.infer(frame, kinds=_given(spec, frame))
+    known = set(schema.names)
+    target_name = spec.target or schema.names[-1]
+    special = [target_name, *filter(None, (spec.weight, spec.groups))]
+    schema.check([*special, *spec.drop, *filter(None, (spec.time,)), *spec.kinds])
+    if target_name in spec.drop:
+        raise InputError(f"the target {target_name!r} is among the columns to drop.")
+    target, y, rows = read_target(schema[target_name], frame[target_name], spec.family)
+    w = _weights(spec, frame, rows)
+    if not (w > 0).any():
+        raise InputError(f"every weight in {spec.weight!r} is zero; nothing to learn.")
+    keep = w > 0
+    rows, y, w = rows[keep], y[keep], w[keep]
+    least = max(2 * spec.folds, 10)
+    if len(rows) < least:
+        raise InputError(
+            f"{len(rows)} rows have a target; {spec.folds} folds need at least {least}: "
+            "use fewer folds, or more rows."
+        )
+    groups = None
+    if spec.groups:
+        groups = as_levels(frame[spec.groups], spec.groups).codes[rows]
+    left = [n for n in schema.names if n in known - {*special, *spec.drop}]
+    if not left:
+        raise InputError("there is no column to learn from beside the target.")
+    frame = frame.select(left)
+    if len(rows) < len(frame):
+        frame = frame.take(pa.array(rows))
+    schema = Schema.infer(
+        frame, kinds={k: v for k, v in spec.kinds.items() if k in left}
+    )
+    if not any(column.used for column in schema):
+        why = "; ".join(f"{c.name!r} ({c.kind}): {c.reason}" for c in schema)
+        raise InputError(f"no column can be used: {why}.")
+    folds, dealt = _deal(spec, (frame, schema), target, y, w, groups=groups)
+    return Table(name, frame, schema, target, y, w, folds, dealt, rows, notes)
+
+
+def _given(spec: Spec, frame: pa.Table) -> dict[str, str]:
+    names = set(frame.column_names)
+    return {name: kind for name, kind in spec.kinds.items() if name in names}
+
+
+def _weights(spec: Spec, frame: pa.Table, rows: np.ndarray) -> np.ndarray:
+    if not spec.weight:
+        return np.ones(len(rows))
+    w = as_numbers(frame[spec.weight], spec.weight)[rows]
+    if np.isnan(w).any():
+        raise InputError(f"the weight {spec.weight!r} is missing in some rows.")
+    return check_weights(w, len(rows))
+
+
+def _deal(spec, columns, target, y, w, *, groups) -> tuple[Folds, str]:
+    """Folds: by time, by group, by class, or plain."""
+    frame, schema = columns
+    k = spec.folds
+    clock = spec.time or _clock(frame, schema)
+    if clock:
+        moments = as_moments(frame[clock], clock)
+        if np.isnat(moments).any():
+            raise InputError(f"the time {clock!r} is missing in some rows.")
+        how = f"by time: {clock!r} says when, and the past predicts the future"
+        if not spec.time:
+            how += " (rows are in its order)"
+        return time_folds(moments.astype(np.int64), k, sample_weight=w), how
+    if groups is not None:
+        how = f"by group: rows of the same {spec.groups!r} stay together"
+        return grouped_k_fold(groups, k, sample_weight=w, random_state=spec.seed), how
+    if target.is_class:
+        rarest = int(np.bincount(y.astype(int)).min())
+        if rarest >= 2:
+            how = "at random, with the same share of each class"
+            return stratified_k_fold(y, k, sample_weight=w, random_state=spec.seed), how
+    how = "at random"
+    return k_fold(len(y), k, sample_weight=w, random_state=spec.seed), how
+
+
+def _clock(frame: pa.Table, schema: Schema) -> str:
+    """A date column in whose order the rows are, if there is exactly one date."""
+    dates = [c for c in schema if c.kind == "date" and c.used]
+    if len(dates) != 1 or dates[0].missing:
+        return ""
+    moments = as_moments(frame[dates[0].name], dates[0].name).astype(np.int64)
+    ordered = bool((np.diff(moments) >= 0).all() or (np.diff(moments) <= 0).all())
+    several = len(np.unique(moments)) > max(20, len(moments) // 20)
+    return dates[0].name if ordered and several else ""
+
+
+def leaks(table: Table) -> dict[str, float]:
+    """Columns that alone tell almost all of the target, and how much of it.
+
+    Each column is cut into bins on one half of the rows and judged on the other: the
+    share of the variance, or of the classes beyond the commonest, that it explains.
+    """
+    found = {}
+    n = len(table)
+    half = np.random.default_rng(0).permutation(n) % 2 == 0
+    for column in table.schema:
+        if column.used and n >= 40:
+            place = _bins(table.frame, column)
+            share = _explained(place, table.y, half, table.target)
+            if share > 0.995:
+                found[column.name] = share
+    return found
+
+
+def _bins(frame: pa.Table, column: Column) -> Int[np.ndarray, " n"]:
+    if column.kind in ("category", "code"):
+        return as_levels(frame[column.name], column.name).codes + 1
+    values = (
+        as_moments(frame[column.name], column.name).astype(np.int64).astype(float)
+        if column.kind == "date"
+        else as_numbers(frame[column.name], column.name)
+    )
+    cuts = np.unique(np.nanquantile(values, np.linspace(0, 1, 257)[1:-1]))
+    return np.where(np.isnan(values), 0, np.searchsorted(cuts, values) + 1)
+
+
+def _explained(place, y, half, target: Target) -> float:
+    size = int(place.max()) + 1
+    judged = ~half
+    if target.is_class:
+        counts = np.zeros((size, len(target.classes)))
+        np.add.at(counts, (place[half], y[half].astype(int)), 1)
+        guess = counts.argmax(1)[place[judged]]
+        base = np.mean(y[judged] != np.bincount(y[half].astype(int)).argmax())
+        wrong = np.mean(guess != y[judged])
+        return float(1 - wrong / base) if base > 0 else 0.0
+    weight = np.bincount(place[half], minlength=size)
+    total = np.bincount(place[half], y[half], minlength=size)
+    means = np.where(weight > 0, total / np.maximum(weight, 1), y[half].mean())
+    spread = np.mean((y[judged] - y[judged].mean()) ** 2)
+    left = np.mean((y[judged] - means[place[judged]]) ** 2)
+    return float(1 - left / spread) if spread > 0 else 0.0

@@ -1,0 +1,193 @@
+r"""What a target is, told from its values: the kind decides the family.
+
+real       any number                              normal
+positive   above zero, and skewed                  log-normal, gamma
+count      whole numbers from zero on              negative binomial, Poisson
+binary     two values                              Bernoulli
+classes    a few values, or words                  categorical
+"""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from likely.core.checks import InputError
+from likely.data.columns import as_levels, as_numbers
+from likely.data.schema import Column
+
+FAMILIES = {
+    "normal": "real",
+    "lognormal": "positive",
+    "gamma": "positive",
+    "poisson": "count",
+    "negative_binomial": "count",
+    "bernoulli": "binary",
+    "categorical": "classes",
+}
+DEFAULT = {
+    "real": "normal",
+    "positive": "lognormal",
+    "count": "negative_binomial",
+    "binary": "bernoulli",
+    "classes": "categorical",
+}
+FEW, MANY, SKEWED = 10, 100, 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """The column to predict.
+
+    Attributes:
+        name: of the column.
+        kind: "real", "positive", "count", "binary" or "classes".
+        family: how it is taken to be distributed.
+        reason: why, as a sentence.
+        classes: the labels, where it is a class.
+        missing: rows without a value, which are left out.
+    """
+
+    name: str
+    kind: str
+    family: str
+    reason: str
+    classes: tuple[str, ...] = ()
+    missing: int = 0
+
+    @property
+    def is_class(self) -> bool:
+        """Whether it is a label and not a number."""
+        return self.kind in ("binary", "classes")
+
+
+def read_target(
+    column: Column, values: Any, family: str = ""
+) -> tuple[Target, Float[np.ndarray, " n"], Int[np.ndarray, " m"]]:
+    """The target, its values as numbers, and the rows that have one.
+
+    Args:
+        column: what the schema says of it.
+        values: the Arrow column.
+        family: what the user asked for, or nothing.
+    """
+    if family and family not in FAMILIES:
+        known = ", ".join(FAMILIES)
+        raise InputError(f"family is {family!r}; give one of {known}.")
+    name = column.name
+    wants = FAMILIES.get(family, "")
+    as_class = wants in ("binary", "classes")
+    if as_class or (not wants and column.kind in ("category", "boolean", "text")):
+        return _class(name, values, family, f"it holds {_what(column.kind)}")
+    if column.kind in ("category", "text", "date"):
+        if not wants:
+            raise InputError(
+                f"the target {name!r} holds dates; name a column of numbers or classes."
+            )
+        raise InputError(
+            f"family {family} needs numbers, but {name!r} does not hold any."
+        )
+    y = as_numbers(values, name)
+    rows = np.flatnonzero(np.isfinite(y))
+    if not len(rows):
+        raise InputError(f"the target {name!r} has no values; name another column.")
+    if np.isinf(y).any():
+        row = int(np.argmax(np.isinf(y)))
+        raise InputError(f"the target {name!r} contains infinity (row {row}).")
+    y = y[rows]
+    kind, reason = (wants, "you said so") if wants else _kind(y)
+    if kind in ("binary", "classes"):
+        return _class(name, values, family, reason)
+    _check_support(name, kind, y)
+    if (y == y[0]).all():
+        raise InputError(
+            f"the target {name!r} is {y[0]:g} in every row; there is "
+            "nothing to learn: name another column."
+        )
+    family = family or DEFAULT[kind]
+    return Target(name, kind, family, reason, (), len(values) - len(rows)), y, rows
+
+
+def _what(kind: str) -> str:
+    return {"category": "words", "boolean": "true and false", "text": "text"}[kind]
+
+
+def _class(name: str, values: Any, family: str, reason: str):
+    """Labels as numbers, in the order in which people would write them."""
+    levels = as_levels(values, name)
+    rows = np.flatnonzero(levels.codes >= 0)
+    used, codes = np.unique(levels.codes[rows], return_inverse=True)
+    words = [levels.words[i] for i in used]
+    order = sorted(range(len(words)), key=lambda i: _sort_key(words[i]))
+    place = np.argsort(order)
+    if len(words) < 2:
+        raise InputError(
+            f"the target {name!r} has one value only; there is nothing to "
+            "learn: name another column."
+        )
+    if len(words) > MANY:
+        raise InputError(
+            f"the target {name!r} has {len(words)} different words; that is too many "
+            f"for classes (at most {MANY}): name another column."
+        )
+    rare = np.bincount(codes)
+    if rare.min() < 2:
+        word = words[int(rare.argmin())]
+        raise InputError(
+            f"class {word!r} of the target {name!r} has one row only; a class needs rows "
+            "to learn from and rows to be judged by: leave it out or join it to another."
+        )
+    kind = "binary" if len(words) == 2 else "classes"
+    if family and FAMILIES[family] != kind:
+        raise InputError(
+            f"family {family} does not fit {len(words)} classes; use {DEFAULT[kind]}."
+        )
+    labels = tuple(words[i] for i in order)
+    target = Target(
+        name, kind, DEFAULT[kind], reason, labels, len(levels.codes) - len(rows)
+    )
+    return target, place[codes].astype(np.float64), rows
+
+
+def _sort_key(word: str) -> tuple:
+    try:
+        return (0, float(word), word)
+    except ValueError:
+        return (1, 0.0, word)
+
+
+def _kind(y: np.ndarray) -> tuple[str, str]:
+    """The kind of a column of numbers, and why."""
+    distinct = len(np.unique(y[:100_000]))
+    whole = bool((y == np.round(y)).all())
+    if distinct == 2:
+        return "binary", "it has two different values"
+    if whole and distinct <= FEW and y.min() >= 0 and y.max() <= 2 * FEW:
+        return "classes", (
+            f"it has {distinct} different whole numbers (--family poisson counts instead)"
+        )
+    if whole and y.min() >= 0 and (y.min() == 0 or np.median(y) < 100):
+        return "count", "it has whole numbers from zero on"
+    if y.min() > 0:
+        z = (y - y.mean()) / y.std() if y.std() > 0 else y * 0
+        skew = float((z**3).mean())
+        if skew > SKEWED:
+            return "positive", f"it is above zero and skewed ({skew:.1f})"
+    return "real", "it has numbers"
+
+
+def _check_support(name: str, kind: str, y: np.ndarray) -> None:
+    bad = {
+        "positive": ~(y > 0),
+        "count": (y < 0) | (y != np.round(y)),
+    }.get(kind)
+    if bad is not None and bad.any():
+        row = int(np.argmax(bad))
+        needs = (
+            "numbers above zero" if kind == "positive" else "whole numbers from zero"
+        )
+        raise InputError(
+            f"the target {name!r} has {y[row]:g}, but {kind} targets are "
+            f"{needs}; choose another family."
+        )
