@@ -5,15 +5,11 @@ import subprocess
 import sys
 import types
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from likely.cli.main import app
-
-ROWS = [
-    {"model": "null", "nll": 1.23456789, "n": 10},
-    {"model": "linear", "nll": 0.5, "n": 10},
-]
 
 
 def likely(*args: str):
@@ -21,23 +17,30 @@ def likely(*args: str):
 
 
 @pytest.fixture
-def demo_run(monkeypatch):
-    """Replace the demonstration by one that returns at once, or as the test says."""
+def climb(monkeypatch):
+    """Replace the climb by one that returns at once, or as the test says."""
+    from likely.cli import fit
+
+    report = {
+        "target": {"name": "y", "kind": "real", "reason": "so", "family": "normal"},
+    }
+    done = types.SimpleNamespace(
+        report=report, rows=[{"model": "null", "nats": 1.23456789}], verdict=["Good."]
+    )
+    asked = []
 
     def replace(run):
-        demo = types.ModuleType("likely.workbench.demo")
-        demo.run = run
-        monkeypatch.setitem(sys.modules, "likely.workbench.demo", demo)
+        monkeypatch.setattr(fit, "climb", run)
 
-    replace(lambda out, seed, force: {"rows": ROWS, "seed": seed})
-    return replace
+    replace(lambda spec, out: asked.append(spec) or done)
+    return types.SimpleNamespace(replace=replace, asked=asked)
 
 
 def test_help_names_every_command():
     done = likely("--help")
     assert done.exit_code == 0, done.stderr
-    assert "demo" in done.stdout
-    assert "doctor" in done.stdout
+    for name in ("fit", "predict", "report", "resume", "models", "datasets", "doctor"):
+        assert name in done.stdout
 
 
 def test_python_m_likely_is_the_command():
@@ -46,61 +49,134 @@ def test_python_m_likely_is_the_command():
     assert done.stdout.startswith("likely ")
 
 
-def test_demo_prints_a_table(demo_run, tmp_path):
-    done = likely("demo", "--out", str(tmp_path))
+def test_fit_prints_a_table_and_the_verdict(climb, tmp_path):
+    done = likely(
+        "fit",
+        "iris",
+        "--target",
+        "a",
+        "--models",
+        "null, linear",
+        "--kind",
+        "zip=code",
+        "--kind",
+        "a=b=text",
+        "--out",
+        str(tmp_path),
+    )
     assert done.exit_code == 0, done.stderr
-    assert "linear" in done.stdout
     assert "1.235" in done.stdout
+    assert "Good." in done.stdout
     assert done.stderr == ""
+    (spec,) = climb.asked
+    assert spec.models == ("null", "linear")
+    assert spec.kinds == {"zip": "code", "a=b": "text"}
 
 
-def test_demo_prints_json(demo_run, tmp_path):
-    done = likely("demo", "--out", str(tmp_path), "--seed", "3", "--json")
-    assert json.loads(done.stdout) == {"rows": ROWS, "seed": 3}
+def test_fit_prints_json(climb, tmp_path):
+    done = likely("fit", "--out", str(tmp_path), "--seed", "3", "--json")
+    assert json.loads(done.stdout)["target"]["name"] == "y"
+    assert climb.asked[0].seed == 3
 
 
-def test_demo_never_overwrites_unless_forced(demo_run, tmp_path):
+def test_fit_never_overwrites_unless_forced(climb, tmp_path):
     (tmp_path / "precious").write_text("result")
-    refused = likely("demo", "--out", str(tmp_path))
+    refused = likely("fit", "--out", str(tmp_path))
     assert refused.exit_code == 2
     assert "--force" in refused.stderr
     assert refused.stdout == ""
-    assert likely("demo", "--out", str(tmp_path), "--force").exit_code == 0
+    assert likely("fit", "--out", str(tmp_path), "--force").exit_code == 0
+    (tmp_path / "work").mkdir()
+    assert "likely resume" in likely("fit", "--out", str(tmp_path)).stderr
 
 
-def test_demo_needs_a_folder(demo_run, tmp_path):
+def test_fit_needs_a_folder(climb, tmp_path):
     (tmp_path / "file").write_text("")
-    done = likely("demo", "--out", str(tmp_path / "file"), "--force")
+    done = likely("fit", "--out", str(tmp_path / "file"), "--force")
     assert done.exit_code == 2
     assert "is a file" in done.stderr
 
 
-def test_bad_option_is_bad_input():
-    done = likely("demo", "--seed", "-1")
+@pytest.mark.parametrize(
+    "options",
+    [("--seed", "-1"), ("--folds", "1"), ("--kind", "zip"), ("--effort", "x")],
+)
+def test_bad_options_are_bad_input(options, tmp_path):
+    done = likely("fit", "--out", str(tmp_path), *options)
     assert done.exit_code == 2
-    assert "--seed" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
-def test_failed_run_is_one_sentence(demo_run, tmp_path):
-    def fail(out, seed, force):
+def test_failed_run_is_one_sentence(climb, tmp_path):
+    def fail(spec, out):
         raise RuntimeError("the optimiser\ndiverged.")
 
-    demo_run(fail)
-    done = likely("demo", "--out", str(tmp_path))
+    climb.replace(fail)
+    done = likely("fit", "--out", str(tmp_path))
     assert done.exit_code == 1
     assert done.stderr == "likely: the optimiser diverged.\n"
 
 
-def test_bad_data_is_bad_input(demo_run, tmp_path):
+def test_bad_data_is_bad_input(climb, tmp_path):
     from likely.core import InputError
 
-    def refuse(out, seed, force):
+    def refuse(spec, out):
         raise InputError("y contains NaN (row 3); remove such rows.")
 
-    demo_run(refuse)
-    done = likely("demo", "--out", str(tmp_path))
+    climb.replace(refuse)
+    done = likely("fit", "--out", str(tmp_path))
     assert done.exit_code == 2
     assert done.stderr == "likely: y contains NaN (row 3); remove such rows.\n"
+
+
+def test_control_c_says_how_to_go_on(climb, tmp_path):
+    def stop(spec, out):
+        raise KeyboardInterrupt
+
+    climb.replace(stop)
+    done = likely("fit", "--out", str(tmp_path))
+    assert done.exit_code == 130
+    assert "likely resume" in done.stderr
+
+
+def test_fit_report_predict_from_a_file(tmp_path):
+    """As a new user would: a CSV of one's own."""
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 90))
+    kind = np.where(x + 0.5 * rng.normal(size=90) > 0, "yes", "no")
+    lines = [f"{a:.4f},{b:.4f},{c}" for a, b, c in zip(x, z, kind, strict=True)]
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(["x,z,bought", *lines]) + "\n")
+    run = tmp_path / "run"
+    done = likely("fit", str(table), "--models", "linear", "--out", str(run))
+    assert done.exit_code == 0, done.stderr
+    assert "bought is binary" in done.stdout
+    assert "linear model" in done.stdout
+    again = likely("report", str(run))
+    assert again.exit_code == 0, again.stderr
+    assert "linear model" in again.stdout
+    new = tmp_path / "new.csv"
+    new.write_text("x,z\n2.5,0\n-2.5,0\n")
+    said = likely("predict", str(run), str(new), "--coverage", "0.8")
+    assert said.exit_code == 0, said.stderr
+    lines = said.stdout.splitlines()
+    assert lines[0] == "predicted,p(no),p(yes),set"
+    assert lines[1].startswith("yes,")
+    assert lines[2].startswith("no,")
+    lacking = tmp_path / "lacking.csv"
+    lacking.write_text("x\n2.5\n-1\n")
+    refused = likely("predict", str(run), str(lacking))
+    assert refused.exit_code == 2
+    assert "'z'" in refused.stderr
+    assert likely("predict", str(tmp_path), str(new)).exit_code == 2
+    assert likely("report", str(tmp_path / "none")).exit_code == 2
+    assert likely("resume", str(tmp_path / "none")).exit_code == 2
+
+
+def test_lists(tmp_path):
+    found = json.loads(likely("models", "--json").stdout)
+    assert {"null", "boosting"} <= {row["name"] for row in found["models"]}
+    assert "diabetes" in likely("datasets").stdout
 
 
 def test_doctor_finds_a_healthy_machine():

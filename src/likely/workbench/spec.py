@@ -51,16 +51,7 @@ class Spec:
     time: str = ""
 
     def __post_init__(self):
-        for name, kind, fits, what in _RULES:
-            value = getattr(self, name)
-            if (
-                not isinstance(value, kind)
-                or isinstance(value, bool)
-                or not fits(value)
-            ):
-                raise InputError(f"{name} is {value!r}; give {what}.")
-        if self.groups and self.time:
-            raise InputError("groups and time are both given; rows are parted by one.")
+        _check(dataclasses.asdict(self))
 
     def to_toml(self) -> str:
         """The spec as TOML: what was not asked for is left out."""
@@ -101,6 +92,7 @@ class Spec:
                 content[name] = tuple(content[name])
         if isinstance(content.get("coverage"), int):
             content["coverage"] = float(content["coverage"])
+        _check(content)
         return cls(**content)
 
     @classmethod
@@ -132,6 +124,18 @@ _RULES = (
     ("groups", str, lambda v: True, "the name of a column"),
     ("time", str, lambda v: True, "the name of a column"),
 )
+
+
+def _check(settings: Mapping[str, Any]) -> None:
+    """Refuse settings that are none, before anything else looks at them."""
+    for name, kind, fits, what in _RULES:
+        value = settings.get(name)
+        if name not in settings:
+            continue
+        if not isinstance(value, kind) or isinstance(value, bool) or not fits(value):
+            raise InputError(f"{name} is {value!r}; give {what}.")
+    if settings.get("groups") and settings.get("time"):
+        raise InputError("groups and time are both given; rows are parted by one.")
 
 
 def _quoted(text: str) -> str:

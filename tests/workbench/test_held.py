@@ -1,0 +1,87 @@
+"""Held-out distributions, and mixtures of them, against the exact ones."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from likely.families import Categorical, Mixed, Normal, Poisson, Predictive
+from likely.workbench.candidate import simplex_weights
+from likely.workbench.held import LEVELS, Held, describe, joined, mixed
+
+ROWS = np.arange(40)
+
+
+@pytest.fixture
+def numbers(rng):
+    m = rng.normal(size=(40, 1))
+    y = m[:, 0] + rng.normal(size=40)
+    dists = [Predictive(Normal(s), m + shift) for s, shift in ((1.0, 0.0), (2.0, 0.5))]
+    return y, dists
+
+
+def test_what_is_held_is_what_the_distribution_says(numbers, tmp_path):
+    y, (dist, _) = numbers
+    held = describe(dist, y, ROWS, "real")
+    mean = dist.eta[:, 0]
+    np.testing.assert_allclose(held.loss, -stats.norm(mean, 1).logpdf(y), rtol=1e-9)
+    np.testing.assert_allclose(held.pit, stats.norm(mean, 1).cdf(y), rtol=1e-9)
+    np.testing.assert_allclose(
+        held.quantiles,
+        mean[:, None] + stats.norm.ppf(LEVELS)[None],
+        rtol=1e-6,
+        atol=1e-8,
+    )
+    held.save(tmp_path / "held.npz")
+    again = Held.load(tmp_path / "held.npz")
+    for a, b in zip(held, again, strict=True):
+        assert (a is None and b is None) or np.array_equal(a, b)
+
+
+def test_a_mixture_of_what_is_held_is_close_to_the_exact_one(numbers):
+    y, dists = numbers
+    weights = np.array([0.4, 0.6])
+    ours = mixed([describe(d, y, ROWS, "real") for d in dists], weights)
+    exact = describe(Mixed(dists, weights), y, ROWS, "real")
+    np.testing.assert_allclose(ours.loss, exact.loss, rtol=1e-9)
+    np.testing.assert_allclose(ours.mean, exact.mean, rtol=1e-9)
+    np.testing.assert_allclose(ours.pit, exact.pit, rtol=1e-9)
+    inner = slice(2, -2)
+    gap = np.abs(ours.quantiles - exact.quantiles)[:, inner]
+    assert gap.max() < 0.1
+
+
+def test_mixed_classes_and_joined_folds(rng):
+    eta = rng.normal(size=(40, 3))
+    y = rng.integers(0, 3, 40)
+    held = describe(Predictive(Categorical(3), eta), y, ROWS, "classes")
+    same = mixed([held, held], np.array([0.5, 0.5]))
+    np.testing.assert_allclose(same.probs, held.probs)
+    np.testing.assert_allclose(same.loss, held.loss)
+    odd, even = (Held(*(None if a is None else a[k::2] for a in held)) for k in (1, 0))
+    back = joined([odd, even])
+    for a, b in zip(held, back, strict=True):
+        assert (a is None and b is None) or np.array_equal(a, b)
+
+
+def test_counts_fall_in_the_middle_of_their_step():
+    dist = Predictive(Poisson(), np.log([[3.0], [3.0]]))
+    held = describe(dist, np.array([0.0, 3.0]), np.arange(2), "count")
+    peer = stats.poisson(3)
+    want = [peer.pmf(0) / 2, (peer.cdf(2) + peer.cdf(3)) / 2]
+    np.testing.assert_allclose(held.pit, want, rtol=1e-6)
+
+
+def test_mixture_weights_are_the_likeliest(rng):
+    """No weights on a fine grid of the simplex are likelier."""
+    losses = rng.gamma(2.0, size=(300, 3)) + np.array([0.0, 0.1, 2.0])
+    w = rng.integers(0, 3, 300).astype(float)
+    found = simplex_weights(losses, w)
+
+    def likelihood(p):
+        return w @ np.log(np.exp(-losses) @ p)
+
+    grid = [
+        np.array([a, b, 100 - a - b]) / 100 for a in range(101) for b in range(101 - a)
+    ]
+    assert likelihood(found) >= max(map(likelihood, grid)) - 1e-3
+    assert found.sum() == pytest.approx(1)

@@ -1,0 +1,100 @@
+"""A run as data, and what a target is."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, strategies as st
+
+from likely.core.checks import InputError
+from likely.data.schema import Schema
+from likely.workbench.spec import Spec
+from likely.workbench.target import read_target
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+
+
+@given(
+    data=WORDS, target=WORDS, kinds=st.dictionaries(WORDS, WORDS, max_size=3),
+    drop=st.lists(WORDS, max_size=3).map(tuple), seed=st.integers(0, 2**62),
+)  # fmt: skip
+def test_a_spec_is_its_toml(data, target, kinds, drop, seed):
+    spec = Spec(data=data, target=target, kinds=kinds, drop=drop, seed=seed)
+    assert Spec.from_toml(spec.to_toml()) == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("folds = 1", "from 2 to 100"),
+        ("folds = true", "from 2 to 100"),
+        ("effort = 'huge'", "quick, normal, thorough"),
+        ("coverage = 1.5", "between 0 and 1"),
+        ("colour = 'red'", "'colour'"),
+        ("version = 9", "version 9"),
+        ("folds = ", "not TOML"),
+        ("models = [1]", "names of models"),
+        ("groups = 'a'\ntime = 'b'", "both given"),
+    ],
+)
+def test_a_bad_spec_is_a_sentence(text, said):
+    with pytest.raises(InputError, match=said):
+        Spec.from_toml(text)
+
+
+def told(values, family=""):
+    frame = pa.table({"y": values})
+    return read_target(Schema.infer(frame)["y"], frame["y"], family)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "family"),
+    [
+        (np.linspace(-3, 3, 50), "real", "normal"),
+        (np.exp(np.linspace(-3, 4, 50)), "positive", "lognormal"),
+        (np.arange(50) % 17, "count", "negative_binomial"),
+        (np.arange(50) % 2, "binary", "bernoulli"),
+        (np.arange(50) % 3, "classes", "categorical"),
+        (["yes", "no"] * 25, "binary", "bernoulli"),
+        (["a", "b", "c", "c"] * 12, "classes", "categorical"),
+        ([True, False] * 25, "binary", "bernoulli"),
+        (np.arange(20_000, 21_000, 20), "real", "normal"),
+    ],
+)
+def test_the_kind_of_a_target(values, kind, family):
+    target, y, rows = told(values)
+    assert (target.kind, target.family) == (kind, family)
+    assert len(y) == len(rows) == len(values)
+
+
+def test_labels_are_in_the_order_of_people_and_missing_rows_are_left_out():
+    target, y, rows = told(["10", "9", None, "9", "10", "x", "x"])
+    assert target.classes == ("9", "10", "x")
+    assert y.tolist() == [1, 0, 0, 1, 2, 2]
+    assert rows.tolist() == [0, 1, 3, 4, 5, 6]
+    assert target.missing == 1
+
+
+def test_the_user_may_say_otherwise():
+    assert told(np.arange(50) % 3, "poisson")[0].kind == "count"
+    assert told(np.arange(1, 51) % 30 + 1.0, "gamma")[0].kind == "positive"
+
+
+@pytest.mark.parametrize(
+    ("values", "family", "said"),
+    [
+        ([1.0] * 20, "", "nothing to learn"),
+        (["a"] * 20, "", "one value only"),
+        (["a"] * 20 + ["b"], "", "one row only"),
+        ([str(i // 2) + "x" for i in range(300)], "", "too many"),
+        ([-1.5, 2.5] * 10, "poisson", "whole numbers"),
+        ([-1.5, 2.5, 3.5] * 10, "gamma", "above zero"),
+        (["a", "b", "c"] * 9, "bernoulli", "does not fit 3"),
+        (["a", "b", "c"] * 9, "normal", "needs numbers"),
+        ([1.0, 2.0] * 9, "cauchy", "give one of"),
+        ([None] * 9, "", "no values|one value"),
+        ([1.0, np.inf, 3.0, 7.5] * 9, "", "infinity"),
+    ],
+)
+def test_a_hopeless_target_is_a_sentence(values, family, said):
+    with pytest.raises(InputError, match=said):
+        told(pa.array(values), family)
