@@ -249,6 +249,8 @@ def _check_free(out: Path, force: bool) -> None:
 def _errors_as_sentences() -> Iterator[None]:
     try:
         yield
+    except typer.Exit:
+        raise
     except KeyboardInterrupt:
         _fail(130, "stopped; `likely resume` goes on from here.")
     except Exception as error:
