@@ -90,6 +90,8 @@ OTHER: Words = {
     "rev": ("{a} reversed", ("{Y} reversed",)),
     "iota": ("0, 1, 2, …", ()),
     "gather": ("entries of {a}", ("{Y} added in their places",)),
+    "row": ("{a}[{b}]", ("{Y} in its place, 0 elsewhere", "")),
+    "stack": ("{all} stacked", ()),
     "dynamic_slice": ("a part of {a}", ("{Y} in its place, 0 elsewhere",)),
 }
 
