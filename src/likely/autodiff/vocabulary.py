@@ -139,6 +139,9 @@ def _fill(
     axes = step.params.get("axes") or ()
     whole = not axes or len(axes) == len(program.values[step.inputs[0]].shape)
     inputs = dict(zip("abc", (names[i] for i in step.inputs), strict=False))
+    for letter, name in inputs.items():
+        if name.startswith("("):  # f((a + b)) is f(a + b)
+            pattern = pattern.replace(f"({{{letter}}})", f"{{{letter}}}")
     return pattern.format(
         **inputs,
         y=names[out.index],
