@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from likely.autodiff.calls import inner_jaxpr
-from likely.autodiff.program import LITERAL, STEP, Program, Step
+from likely.autodiff.program import LITERAL, RESULT, STEP, Program, Step
 from likely.autodiff.vocabulary import ELEMENTWISE, STRUCTURAL
 
 _PRODUCTS = ("dot_general", "conv_general_dilated")
@@ -37,6 +37,20 @@ def layer_names(program: Program) -> dict[int, str]:
         for i, letter in letters.items():
             if i is not None and not _has_short_name(program, i):
                 names[i] = letter + superscript(k)
+    if names and len(program.outputs) == 1:
+        result = program.values[program.outputs[0]]
+        if result.name == RESULT and not result.shape:
+            names[result.index] = "L"
+    return names
+
+
+def delta_names(program: Program) -> dict[int, str]:
+    """δ¹, δ² ... for the adjoints of z, and of the product that z is plus a bias."""
+    names: dict[int, str] = {}
+    for k, layer in enumerate(find_layers(program), start=1):
+        product, z = (program.values[i] for i in (layer.product.outputs[0], layer.z))
+        alike = (product, z) if product.shape == z.shape else (z,)
+        names |= {value.index: f"δ{superscript(k)}" for value in alike}
     return names
 
 
