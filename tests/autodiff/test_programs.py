@@ -200,10 +200,12 @@ def difference(f, at, along, h=1e-6):
 
 @pytest.fixture(scope="module", autouse=True)
 def quick():
-    """No checks of annotations and random keys: they cost more than the programs."""
+    """Compiled in a hurry, without checks of annotations and random keys."""
     jaxtyping.config.update("jaxtyping_disable", True)
+    jax.config.update("jax_disable_most_optimizations", True)
     with float64(), jax.debug_key_reuse(False):
         yield
+    jax.config.update("jax_disable_most_optimizations", False)
     jaxtyping.config.update("jaxtyping_disable", False)
 
 

@@ -95,7 +95,9 @@ def _rows(layer: Layer, fields: tuple[str, ...]) -> list[tuple[str, str, str, st
     rows = []
     for name in fields:
         value = getattr(layer, name)
-        if value is not None and not (name == "slope" and layer.activation == "identity"):
+        if value is not None and not (
+            name == "slope" and layer.activation == "identity"
+        ):
             label = _SYMBOLS[name].format(superscript(layer.number))
             rows.append((label, layer.formulas[name], shape(value.shape), array(value)))
     return rows
@@ -157,9 +159,7 @@ def _layer(
     )
 
 
-def _slope(
-    trace: "Trace", path: list[Step], z: int, a: int
-) -> np.ndarray | None:
+def _slope(trace: "Trace", path: list[Step], z: int, a: int) -> np.ndarray | None:
     """σ'(z): the adjoint of z when every entry of a has adjoint 1."""
     if path and not _by_entry(path):
         return None
@@ -239,7 +239,9 @@ def _formulas(
 def _text(trace: "Trace", path: list[Step], z: int, letter: str) -> str:
     """a as a formula in z."""
     if len(path) == 1:
-        return formula(trace.program, path[0], dict(enumerate(trace.names)) | {z: letter})
+        return formula(
+            trace.program, path[0], dict(enumerate(trace.names)) | {z: letter}
+        )
     shown = _activation(trace, path, z, letter)
     if not path:
         return letter

@@ -131,7 +131,7 @@ def _rule_work(
     rule: Rule, positions: tuple[int, ...], shapes: tuple, pulled: bool
 ) -> tuple[Work, Work, Work]:
     inputs = [jax.ShapeDtypeStruct(*shape) for shape in shapes]
-    value = _traced(rule.plain, inputs)
+    value = _traced(rule.evaluate, inputs)
     if not positions:
         return value, Work(), Work()
 

@@ -56,7 +56,9 @@ def delta_names(program: Program) -> dict[int, str]:
 
 def _has_short_name(program: Program, i: int) -> bool:
     value = program.values[i]
-    return value.kind == LITERAL or (value.named and bool(re.fullmatch(r"\w+", value.name)))
+    return value.kind == LITERAL or (
+        value.named and bool(re.fullmatch(r"\w+", value.name))
+    )
 
 
 def last_word(program: Program, i: int) -> str:
@@ -90,9 +92,7 @@ def find_layers(program: Program) -> list[FoundLayer]:
         z, bias = _with_bias(program, makers, users, step.outputs[0])
         if bias in roots:  # x + W x: no bias but a way around the layer
             z, bias = step.outputs[0], None
-        layers.append(
-            FoundLayer(step, roots[k], k == 0, step.inputs[1 - k], bias, z)
-        )
+        layers.append(FoundLayer(step, roots[k], k == 0, step.inputs[1 - k], bias, z))
     return layers
 
 
@@ -103,9 +103,7 @@ def _root(program: Program, makers: dict[int, Step], i: int) -> int:
     return i
 
 
-def _which_is_weight(
-    program: Program, step: Step, roots: list[int]
-) -> int | None:
+def _which_is_weight(program: Program, step: Step, roots: list[int]) -> int | None:
     """Which factor of a product is the weight: an argument, a matrix, the right one."""
     words = {
         k: last_word(program, root).lower()

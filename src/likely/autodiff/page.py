@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from likely.autodiff.passes import Reverse
     from likely.autodiff.trace import Trace
 
+
 def page(trace: "Trace", reverse: "Reverse | None" = None) -> str:
     """The whole page, without anything from outside."""
     reverse = _reversed(trace) if reverse is None else reverse

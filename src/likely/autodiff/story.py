@@ -34,7 +34,9 @@ def story(trace: "Trace", reverse: "Reverse | None") -> dict[str, Any]:
     }
     if reverse is not None:
         adjoints, running = reverse.adjoints, {}
-        told["seeds"] = {i: _text(adjoints[i]) for i in program.outputs if i in adjoints}
+        told["seeds"] = {
+            i: _text(adjoints[i]) for i in program.outputs if i in adjoints
+        }
         for step in reverse.steps:
             told["back"][step.number] = _backward(trace, reverse, step, running)
     return told
@@ -69,9 +71,7 @@ def _backward(
     trace: "Trace", reverse: "Reverse", step: Step, running: dict[int, Any]
 ) -> list[list[Any]]:
     """[input, rule, rule with numbers, what is sent, adjoint so far], by input."""
-    words = rules(
-        trace.program, step, trace.names, trace.adjoint_name(step.outputs[0])
-    )
+    words = rules(trace.program, step, trace.names, trace.adjoint_name(step.outputs[0]))
     rows = []
     for position, part in reverse.sent[step.number].items():
         i = step.inputs[position]
@@ -97,5 +97,7 @@ def _roles(trace: "Trace") -> dict[int, list[str]]:
                 f"the delta of layer {k}: ∂{trace.result_name}/∂{names[layer.z]}",
             ),
         }
-        roles |= {i: list(map(html.escape, w)) for i, w in said.items() if i is not None}
+        roles |= {
+            i: list(map(html.escape, w)) for i, w in said.items() if i is not None
+        }
     return roles

@@ -103,10 +103,12 @@ def _one_step(builder: "Builder", f: Callable, inputs: list[int], at: "Place") -
 
 
 def row(x, t):
+    """Row t of a sequence; the step has this function's name."""
     return jax.lax.dynamic_index_in_dim(x, t, keepdims=False)
 
 
 def stack(*rows):
+    """Rows as one array."""
     return jnp.stack(rows)
 
 

@@ -75,6 +75,7 @@ STRUCTURE: Words = {
     "squeeze": ("{a} as {shape}", ("{Y} as before",)),
     "expand_dims": ("{a} as {shape}", ("{Y} as before",)),
     "transpose": ("{a}ᵀ", ("{Y}ᵀ",)),
+    "optimization_barrier": ("{a}", ("{Y}",)),
     "convert_element_type": ("{a} as {dtype}", ("{Y}",)),
 }
 """Steps that only move or repeat entries."""

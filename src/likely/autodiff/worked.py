@@ -72,7 +72,9 @@ def _product(a: np.ndarray, b: np.ndarray, shape: tuple[int, ...]) -> str:
     if a.size * b.shape[1] > TERMS:
         return ""
     entries = [
-        " + ".join(f"{_factor(x)}·{_factor(y)}" for x, y in zip(row, column, strict=True))
+        " + ".join(
+            f"{_factor(x)}·{_factor(y)}" for x, y in zip(row, column, strict=True)
+        )
         for row in a
         for column in b.T
     ]
