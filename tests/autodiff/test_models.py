@@ -3,18 +3,18 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
 from registries.families import FAMILIES
 
 from likely import models, objectives
 from likely.autodiff import check_gradients, trace
-from likely.core import float64
 from likely.families import Bernoulli, Normal
 from likely.models import Linear, Null, Shared, mlp
 from likely.objectives import NegativeLogLikelihood, SurrogateLoss
 from likely.typing import Batch
+
+pytestmark = pytest.mark.usefixtures("in_a_hurry")
 
 N, D = 6, 2
 RNG = np.random.default_rng(1)
@@ -47,17 +47,6 @@ PRIORS = {
 }
 SURROGATES = ("hinge", "logistic", "zero_one")
 OTHER = ("AbstractPrior", "NegativeLogLikelihood", "SurrogateLoss", "margin")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick():
-    """Double precision; compiled in a hurry, without checks of annotations and keys."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    jax.config.update("jax_disable_most_optimizations", True)
-    with float64(), jax.debug_key_reuse(False):
-        yield
-    jax.config.update("jax_disable_most_optimizations", False)
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def test_nothing_is_left_out():

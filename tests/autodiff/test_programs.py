@@ -8,14 +8,14 @@ many programs, so that a program costs what its bookkeeping does: a hundredth of
 
 import jax
 import jax.numpy as jnp
-import jaxtyping
 import numpy as np
 import pytest
 from hypothesis import given, seed, settings, strategies as st
 from jax import lax
 
 from likely.autodiff import trace
-from likely.core import float64
+
+pytestmark = pytest.mark.usefixtures("in_a_hurry")
 
 ORDER = np.array([2, 0, 1])
 
@@ -196,17 +196,6 @@ def difference(f, at, along, h=1e-6):
         f(*(a + s * h * t for a, t in zip(at, along, strict=True))) for s in (1, -1)
     )
     return (ahead - behind) / (2 * h)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick():
-    """Compiled in a hurry, without checks of annotations and random keys."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    jax.config.update("jax_disable_most_optimizations", True)
-    with float64(), jax.debug_key_reuse(False):
-        yield
-    jax.config.update("jax_disable_most_optimizations", False)
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.mark.parametrize("part", range(5))

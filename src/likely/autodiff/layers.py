@@ -26,17 +26,27 @@ class FoundLayer:
     z: int
 
 
+def called_layers(program: Program) -> list[tuple[int, FoundLayer, int]]:
+    """(number, layer, its activation) for layers whose weight is called W or by a place.
+
+    In x @ A @ x nobody means a layer, though `find_layers` would do.
+    """
+    found = enumerate(with_activations(program, find_layers(program)), start=1)
+    return [
+        (k, layer, a)
+        for k, (layer, a) in found
+        if last_word(program, layer.weight)[:1].lower() in ("w", "")
+    ]
+
+
 def layer_names(program: Program) -> dict[int, str]:
     """W¹, b¹, z¹, a¹ ... for what the author has not named, or only by a long path."""
     names: dict[int, str] = {}
-    found = find_layers(program)
-    for k, (layer, a) in enumerate(with_activations(program, found), start=1):
-        if last_word(program, layer.weight)[:1].lower() not in ("w", ""):
-            continue
+    for k, layer, a in called_layers(program):
         letters = {a: "a", layer.z: "z", layer.weight: "W", layer.bias: "b"}
         for i, letter in letters.items():
             if i is not None and not _has_short_name(program, i):
-                names[i] = letter + superscript(k)
+                names.setdefault(i, letter + superscript(k))
     if names and len(program.outputs) == 1:
         result = program.values[program.outputs[0]]
         if result.name == RESULT and not result.shape:
@@ -47,7 +57,7 @@ def layer_names(program: Program) -> dict[int, str]:
 def delta_names(program: Program) -> dict[int, str]:
     """δ¹, δ² ... for the adjoints of z, and of the product that z is plus a bias."""
     names: dict[int, str] = {}
-    for k, layer in enumerate(find_layers(program), start=1):
+    for k, layer, _ in called_layers(program):
         product, z = (program.values[i] for i in (layer.product.outputs[0], layer.z))
         alike = (product, z) if product.shape == z.shape else (z,)
         names |= {value.index: f"δ{superscript(k)}" for value in alike}
@@ -83,7 +93,7 @@ def find_layers(program: Program) -> list[FoundLayer]:
     makers, users = program.makers(), program.users()
     layers = []
     for step in program.steps:
-        if step.name not in _PRODUCTS:
+        if step.name not in _PRODUCTS or step.outputs[0] not in program.active:
             continue
         roots = [_root(program, makers, i) for i in step.inputs]
         k = _which_is_weight(program, step, roots)

@@ -6,7 +6,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from likely.autodiff.backprop import backprop
-from likely.autodiff.layers import find_layers
+from likely.autodiff.layers import called_layers
 from likely.autodiff.layout import graph
 from likely.autodiff.story import story
 from likely.autodiff.svg import svg
@@ -65,7 +65,6 @@ def _summary(trace: "Trace") -> str:
 def _legend(trace: "Trace") -> str:
     """The signs that the formulas of this trace use, and δ where there are layers."""
     formulas = " ".join(map(trace.formula, trace.steps))
-    layers = find_layers(trace.program)
     signs = {
         "[[1, 2], [3, 4]] is a matrix, row by row": "@" in formulas,
         "A @ B is the product of matrices, row times column": "@" in formulas,
@@ -73,19 +72,18 @@ def _legend(trace: "Trace") -> str:
         "· acts entry by entry": True,
         "σ(t) = 1/(1 + e⁻ᵗ)": "σ(" in formulas,
         "1[…] is 1 where … holds and 0 elsewhere": "max(" in formulas,
-        "δ is the slope of a layer's weighted sum z": bool(layers),
+        "δ is the slope of a layer's weighted sum z": bool(
+            called_layers(trace.program)
+        ),
     }
     return " Signs: " + "; ".join(sign for sign, used in signs.items() if used) + "."
 
 
 def _layers(trace: "Trace", reverse: "Reverse | None") -> str:
     """The table of backpropagation, where the trace is a network."""
-    if reverse is None:
+    if reverse is None or not called_layers(trace.program):
         return ""
-    try:
-        rows = backprop(trace, reverse).rows()
-    except (InputError, KeyError):
-        return ""
+    rows = backprop(trace, reverse).rows()
     head = ("quantity", "formula", "shape", "entries")
     sentence = (
         "Forward, first layer to last: z is the weighted sum of a layer, a its "

@@ -4,7 +4,7 @@ import html
 from typing import TYPE_CHECKING, Any
 
 from likely.autodiff import worked
-from likely.autodiff.layers import find_layers, with_activations
+from likely.autodiff.layers import called_layers
 from likely.autodiff.program import Step
 from likely.autodiff.text import array
 from likely.autodiff.vocabulary import rules
@@ -85,8 +85,8 @@ def _backward(
 def _roles(trace: "Trace") -> dict[int, list[str]]:
     """What values are to a network: [said on the way forward, said on the way back]."""
     roles: dict[int, list[str]] = {}
-    names, found = trace.names, find_layers(trace.program)
-    for k, (layer, a) in enumerate(with_activations(trace.program, found), start=1):
+    names, found = trace.names, called_layers(trace.program)
+    for k, layer, a in found:
         next_one = f"layer {k + 1} sees" if k < len(found) else "the network answers"
         said = {
             layer.weight: ("", f"the gradient by the weights of layer {k}"),
