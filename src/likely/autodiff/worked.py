@@ -28,15 +28,15 @@ def value(trace: "Trace", step: Step) -> str:
 
 def sent(trace: "Trace", reverse: "Reverse", step: Step, position: int) -> str:
     """What a step sends back to one input, with numbers for names."""
-    adjoint = reverse.adjoints[step.outputs[0]]
     kind = product_kind(trace.program, step)
+    if not kind and not _is_worked(trace, step):
+        return ""
+    adjoint = reverse.adjoints[step.outputs[0]]
     if kind:
         a, b = _matrices(trace, step, kind)
         y = np.reshape(adjoint, (a.shape[0], b.shape[1]))
         left, right = (y, b.T) if position == 0 else (a.T, y)
         return _product(left, right, _shape(trace, step.inputs[position]))
-    if not _is_worked(trace, step):
-        return ""
     words = rules(trace.program, step, _numbers(trace, step), _entries(adjoint))
     return words[position]
 
