@@ -160,7 +160,7 @@ def test_network_of_the_library_with_rows(getkey):
     assert first.activation == "tanh"
     text = str(recorded.backprop())
     assert "σ'(z¹) ⊙ δ² (W²)ᵀ" in text
-    assert "δ¹, summed over rows" in text
+    assert "δ¹, summed over examples" in text
 
 
 def test_batch_norm_between_layers_is_found(getkey):

@@ -50,6 +50,20 @@ def test_counts_are_xlas(getkey):
     assert "XLA" in str(cost)
 
 
+def test_every_turn_of_a_loop_is_counted():
+    """XLA's own analysis counts the body once; the table says so."""
+    W, x = np.ones((8, 8), FLOAT), np.ones((16, 8), FLOAT)
+
+    def f(W, x):
+        return jax.lax.scan(lambda h, u: (jnp.tanh(W @ h + u), None), x[0], x)[0].sum()
+
+    cost = trace(f, W, x).cost()
+    assert cost["value"].work.transcendentals == 16 * 8
+    assert cost["value"].xla.transcendentals == 8
+    assert 16 * 128 < cost["value"].work.flops < 16 * 150
+    assert "the body of a loop once" in str(cost)
+
+
 def test_forward_scales_with_inputs_and_reverse_with_outputs():
     """G8, X001-29: the numbers of passes; f: Rⁿ → R and f: R → Rⁿ."""
 

@@ -37,7 +37,7 @@ def test_input_and_weight_jacobians_of_each_step(recorded):
     np.testing.assert_allclose(found.of("v1", "W1"), expected)
     slope = 1 - np.tanh(W1 @ X) ** 2
     np.testing.assert_allclose(found.of("h1", "v1"), np.diag(slope), atol=1e-15)
-    assert "∂h1/∂v1" in str(found)
+    assert "∂h1/∂z¹" in str(found)  # v1 is what layer 1 computes
 
 
 def test_forward_mode_multiplies_them_up(recorded):

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from likely.autodiff import trace
+from likely.autodiff.page import page
 from likely.families import Categorical
 from likely.models import mlp
 from likely.objectives import NegativeLogLikelihood
@@ -19,7 +20,8 @@ from likely.typing import Batch
 def network(W, b, x):
     z = W @ x + b
     a = jnp.tanh(z)
-    return jnp.sum(a * a)
+    L = jnp.sum(a * a)
+    return L
 
 
 ARGUMENTS = (
@@ -36,10 +38,10 @@ def data_of(page):
 def test_page_tells_the_whole_story(tmp_path):
     recorded = trace(network, *ARGUMENTS)
     path = recorded.save_html(tmp_path / "trace.html")
-    page = path.read_text("utf-8")
-    assert not re.search(r"https?://|src=|<link", page)  # nothing from outside
-    assert "{{" not in page
-    data = data_of(page)
+    written = path.read_text("utf-8")
+    assert not re.search(r"https?://|src=|<link", written)  # nothing from outside
+    assert "{{" not in written
+    data = data_of(written)
     assert len(data["steps"]) == len(recorded.steps) == 5
     assert [s["formula"] for s in data["steps"]] == [
         "W @ x",
@@ -52,17 +54,32 @@ def test_page_tells_the_whole_story(tmp_path):
     back = recorded.reverse()
     (sent,) = data["back"]["3"]
     assert data["values"][str(sent[0])][0] == "z"
-    assert sent[1] == '<span class="bar">a</span> · (1 − a²)'
+    assert sent[1] == "∂L/∂a · (1 − a²)"
+    slopes = [f"{v:.4g}" for v in back.adjoints[recorded.named("a").index]]
+    assert sent[2].startswith(f"[{', '.join(slopes)}] · (1 − [")
     first, second = data["back"]["4"]  # a · a sends twice
-    assert first[3] != second[3]
-    a = recorded.named("a").index
-    assert second[3] == html.escape(
-        "[" + ", ".join(f"{v:.4g}" for v in back.adjoints[a]) + "]"
-    )
-    assert "Layer by layer" in page
-    assert "δ¹" in page
+    assert first[4] != second[4] == f"[{', '.join(slopes)}]"
+    assert "Layer by layer" in written
+    assert "δ¹" in written
     for index in data["variables"]:
-        assert f'id="n{index}"' in page  # a box for each argument
+        assert f'id="n{index}"' in written  # a box for each argument
+
+
+def test_page_puts_the_numbers_in():
+    """Products as sums of products, δ by name, roles of the values in words."""
+    data = data_of(page(trace(network, *ARGUMENTS, argnums=(0, 1))))
+    product, total, *_ = data["steps"]
+    assert product["worked"] == "[0.5·1 + (-0.4)·2, 0.2·1 + 0.3·2]"
+    assert total["worked"] == "[-0.3, 0.8] + [0.1, 0]"
+    values = {parts[0]: parts for parts in data["values"].values()}
+    assert values["z"][4] == values["v1"][4] == "δ¹"
+    assert values["W"][4] == "∂L/∂W"
+    ((_, rule, worked, *_),) = data["back"]["1"]
+    assert rule == "δ¹ xᵀ (column times row)"
+    assert worked.count("·2]") == 2
+    said = [words for role in data["roles"].values() for words in role if words]
+    assert "the weighted sum of layer 1, before its activation" in said
+    assert "the delta of layer 1: ∂L/∂z" in said
 
 
 def test_names_cannot_break_the_page():

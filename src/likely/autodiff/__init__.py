@@ -1,12 +1,7 @@
 """Automatic differentiation one can read: values forward, adjoints back, and the cost."""
 
 from likely.autodiff.backprop import Backprop, Layer
-from likely.autodiff.checking import (
-    GradientCheck,
-    StepAdvice,
-    check_gradients,
-    step_advice,
-)
+from likely.autodiff.checking import GradientCheck, check_gradients
 from likely.autodiff.checkpointed import Checkpointed
 from likely.autodiff.cost import Cost
 from likely.autodiff.depth import (
@@ -23,6 +18,7 @@ from likely.autodiff.jacobians import Jacobians, chain_product
 from likely.autodiff.numerical import numerical_gradient
 from likely.autodiff.passes import Forward, Reverse
 from likely.autodiff.program import Program, Step, Value
+from likely.autodiff.step_size import StepAdvice, step_advice
 from likely.autodiff.stochastic import (
     GradientEstimates,
     gradient_estimates,

@@ -43,7 +43,13 @@ class Arguments:
 
         self._f, self._kwargs, self._has_aux = f, kwargs, has_aux
         given = [self.slots[k] for k in self.places]
-        self.jaxpr, shapes = jax.make_jaxpr(self.call, return_shape=True)(*given)
+        try:
+            self.jaxpr, shapes = jax.make_jaxpr(self.call, return_shape=True)(*given)
+        except jax.errors.TracerArrayConversionError as error:
+            raise InputError(
+                f"{self.title} gives its values to NumPy, which keeps no record of what "
+                "it does; write jax.numpy (jnp.tanh instead of np.tanh)."
+            ) from error
         self.out_tree = jax.tree.structure(shapes)
         self.leaves = tuple(map(_as_host, given, self.jaxpr.in_avals))
 

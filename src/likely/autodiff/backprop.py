@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likely.autodiff import modes
+from likely.autodiff.activations import path_between
 from likely.autodiff.layers import (
     FoundLayer,
     find_layers,
-    path_between,
     superscript,
     with_activations,
 )
+from likely.autodiff.lettering import activation_name, by_entry, formulas
 from likely.autodiff.program import Step
 from likely.autodiff.text import array, shape, table
-from likely.autodiff.vocabulary import ELEMENTWISE, formula
 from likely.core.checks import InputError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Layer:
     a: np.ndarray = field(repr=False)
     """The activation: what the next layer sees."""
     slope: np.ndarray | None = field(repr=False)
-    """σ'(z), where σ acts on each entry alone."""
+    """σ'(z), where σ acts on each entry alone; ones where there is no σ."""
     a_gradient: np.ndarray = field(repr=False)
     """∂L/∂a."""
     delta: np.ndarray = field(repr=False)
@@ -62,7 +62,7 @@ class Layer:
     weight_gradient: np.ndarray = field(repr=False)
     bias_gradient: np.ndarray | None = field(repr=False)
     activation: str
-    """The steps from z to a."""
+    """What leads from z to a: tanh, relu, softmax, or a formula in z."""
     formulas: dict[str, str] = field(repr=False)
     """What each is, in the letters of the notes."""
 
@@ -93,7 +93,9 @@ def _rows(layer: Layer, fields: tuple[str, ...]) -> list[tuple[str, str, str, st
     rows = []
     for name in fields:
         value = getattr(layer, name)
-        if value is not None:
+        if value is not None and not (
+            name == "slope" and layer.activation == "identity"
+        ):
             label = _SYMBOLS[name].format(superscript(layer.number))
             rows.append((label, layer.formulas[name], shape(value.shape), array(value)))
     return rows
@@ -137,7 +139,7 @@ def _layer(
     path = path_between(trace.program, found.z, a)
     bias, bias_gradient = None, None
     if found.bias is not None:
-        bias, bias_gradient = values[found.bias], adjoints[found.bias]
+        bias, bias_gradient = values[found.bias], adjoints.get(found.bias)
     return Layer(
         number=place[0],
         weight=values[found.weight],
@@ -145,18 +147,20 @@ def _layer(
         a_in=values[found.source],
         z=values[found.z],
         a=values[a],
-        slope=_slope(trace, path, found.z, a) if _by_entry(path) else None,
+        slope=_slope(trace, path, found.z, a),
         a_gradient=adjoints[a],
         delta=adjoints[found.z],
         weight_gradient=adjoints[found.weight],
         bias_gradient=bias_gradient,
-        activation=" then ".join(step.name for step in path) or "identity",
-        formulas=_formulas(trace, found, path, *place),
+        activation=activation_name(trace, path, found.z, "z"),
+        formulas=formulas(trace, found, (path, a), *place),
     )
 
 
-def _slope(trace: "Trace", path: list[Step], z: int, a: int) -> np.ndarray:
+def _slope(trace: "Trace", path: list[Step], z: int, a: int) -> np.ndarray | None:
     """σ'(z): the adjoint of z when every entry of a has adjoint 1."""
+    if path and not by_entry(path):
+        return None
 
     def back(program, env):
         adjoints = {a: np.ones_like(trace.values[a])}
@@ -165,45 +169,3 @@ def _slope(trace: "Trace", path: list[Step], z: int, a: int) -> np.ndarray:
         return adjoints[z]
 
     return trace.run(back, trace.values, by_step=True)
-
-
-def _by_entry(path: list[Step]) -> bool:
-    """Whether there are steps from z to a, and all act on each entry alone."""
-    names = (*ELEMENTWISE, "integer_pow")
-    return bool(path) and all(step.name in names for step in path)
-
-
-def _delta(path: list[Step], j: str, into: str) -> str:
-    if not path:
-        return f"∂L/∂a{j}, since a{j} = z{j}"
-    if _by_entry(path):
-        return f"σ'(z{j}) ⊙ {into}"
-    return f"{into}, through the Jacobian of a{j} by z{j}"
-
-
-def _formulas(
-    trace: "Trace", found: FoundLayer, path: list[Step], number: int, count: int
-) -> dict[str, str]:
-    """Every quantity of a layer in the letters of the notes."""
-    i, j, k = (superscript(n) for n in (number - 1, number, number + 1))
-    before, before_t = (f"a{i}", f"(a{i})ᵀ") if number > 1 else ("x", "xᵀ")
-    names = dict(enumerate(trace.names)) | {found.z: f"z{j}"}
-    activation = f"z{j}"
-    for step in path:
-        names[step.outputs[0]] = activation = formula(trace.program, step, names)
-    if found.weight_first:  # z = W a + b for one example
-        product, back, weight = f"W{j} {before}", f"(W{k})ᵀ δ{k}", f"δ{j} {before_t}"
-    else:  # Z = A W + b for rows of examples
-        product, back, weight = f"{before} W{j}", f"δ{k} (W{k})ᵀ", f"{before_t} δ{j}"
-    rows = not found.weight_first and trace.values[found.source].ndim > 1
-    back = f"the derivative of the loss by a{j}" if number == count else back
-    into = f"∂L/∂a{j}" if number == count else back
-    return {
-        "z": f"{product} + b{j}" if found.bias is not None else product,
-        "a": activation,
-        "slope": f"the derivative of a{j} by z{j}",
-        "a_gradient": back,
-        "delta": _delta(path, j, into),
-        "bias_gradient": f"δ{j}, summed over rows" if rows else f"δ{j}",
-        "weight_gradient": weight,
-    }

@@ -49,6 +49,7 @@ class Cost:
     n_outputs: int
     n_steps: int
     modes: tuple[Mode, ...] = field(repr=False)
+    has_loops: bool = False
 
     def __getitem__(self, name: str) -> Mode:
         """The mode with this name."""
@@ -83,6 +84,8 @@ class Cost:
         )
         if any(mode.xla for mode in self.modes):
             sizes += "; XLA is its own count of the flops of one run"
+        if self.has_loops:
+            sizes += " (it counts the body of a loop once, we count every turn)"
         return f"{table(head, rows)}\n{sizes}"
 
 
@@ -110,7 +113,8 @@ def cost(trace: "Trace", segments: int | None = None, *, xla: bool = True) -> Co
             f"checkpointed, {segments} segments", some, plain + again + pull * m, m
         ),
     )
-    return Cost(n, m, len(program.steps), modes)
+    loops = any(step.name in ("scan", "while") for step in program.steps)
+    return Cost(n, m, len(program.steps), modes, loops)
 
 
 def _reverse(name: str, plan: Schedule, work: Work, runs: int) -> Mode:
@@ -131,7 +135,7 @@ def _rule_work(
     rule: Rule, positions: tuple[int, ...], shapes: tuple, pulled: bool
 ) -> tuple[Work, Work, Work]:
     inputs = [jax.ShapeDtypeStruct(*shape) for shape in shapes]
-    value = _traced(rule.plain, inputs)
+    value = _traced(rule.evaluate, inputs)
     if not positions:
         return value, Work(), Work()
 
@@ -196,5 +200,6 @@ def _xla(trace: "Trace") -> dict[str, Work]:
         except ValueError:  # a while loop has no reverse mode
             continue
         keys = ("flops", "transcendentals", "bytes accessed")
-        counts[name] = Work(*(float(analysis.get(key, np.nan)) for key in keys))
+        missing = 0.0 if analysis else np.nan
+        counts[name] = Work(*(float(analysis.get(key, missing)) for key in keys))
     return counts

@@ -1,9 +1,11 @@
 """Find the layers of a network among the steps of a program."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from likely.autodiff.program import Program, Step
+from likely.autodiff.activations import activation, ancestors
+from likely.autodiff.program import LITERAL, RESULT, STEP, Program, Step
 from likely.autodiff.vocabulary import STRUCTURAL
 
 _PRODUCTS = ("dot_general", "conv_general_dilated")
@@ -23,27 +25,66 @@ class FoundLayer:
     z: int
 
 
+def called_layers(program: Program) -> list[tuple[int, FoundLayer, int]]:
+    """(number, layer, its activation) for layers whose weight is called W or by a place.
+
+    In x @ A @ x nobody means a layer, though `find_layers` would do.
+    """
+    found = enumerate(with_activations(program, find_layers(program)), start=1)
+    return [
+        (k, layer, a)
+        for k, (layer, a) in found
+        if last_word(program, layer.weight)[:1].lower() in ("w", "")
+    ]
+
+
 def layer_names(program: Program) -> dict[int, str]:
-    """W¹, b¹, z¹, a¹ ... for layers of a module, whose own names are long paths."""
+    """W¹, b¹, z¹, a¹ ... for what the author has not named, or only by a long path."""
     names: dict[int, str] = {}
-    found = find_layers(program)
-    for k, (layer, a) in enumerate(with_activations(program, found), start=1):
-        if not program.values[layer.weight].name.endswith(("weight", "]")):
-            continue
+    for k, layer, a in called_layers(program):
         letters = {a: "a", layer.z: "z", layer.weight: "W", layer.bias: "b"}
         for i, letter in letters.items():
-            if i is not None and (letter in "Wb" or not program.values[i].named):
-                names[i] = letter + superscript(k)
+            if i is not None and not _has_short_name(program, i):
+                names.setdefault(i, letter + superscript(k))
+    if names and len(program.outputs) == 1:
+        result = program.values[program.outputs[0]]
+        if result.name == RESULT and not result.shape:
+            names[result.index] = "L"
     return names
+
+
+def delta_names(program: Program) -> dict[int, str]:
+    """δ¹, δ² ... for the adjoints of z, and of the product that z is plus a bias."""
+    names: dict[int, str] = {}
+    for k, layer, _ in called_layers(program):
+        product, z = (program.values[i] for i in (layer.product.outputs[0], layer.z))
+        alike = (product, z) if product.shape == z.shape else (z,)
+        names |= {value.index: f"δ{superscript(k)}" for value in alike}
+    return names
+
+
+def _has_short_name(program: Program, i: int) -> bool:
+    value = program.values[i]
+    return value.kind == LITERAL or (
+        value.named and bool(re.fullmatch(r"\w+", value.name))
+    )
+
+
+def last_word(program: Program, i: int) -> str:
+    """W of `model.layers[0].W`, `params['W']` and `W`; nothing for `params[0]`."""
+    word = re.split(r"\W+", program.values[i].name.rstrip("'\"]"))[-1]
+    return "" if word.isdigit() else word
 
 
 def with_activations(
     program: Program, found: list[FoundLayer]
 ) -> Iterator[tuple[FoundLayer, int]]:
-    """Each layer, and what the next one sees of it."""
+    """Each layer, and its activation a: what the next layer sees of it."""
     for k, layer in enumerate(found):
-        after = found[k + 1] if k + 1 < len(found) else None
-        yield layer, _activation(program, layer.z, after)
+        after = found[k + 1].source if k + 1 < len(found) else layer.z
+        seen = after != layer.z and layer.z in ancestors(program, after)
+        same = program.values[after].shape == program.values[layer.z].shape
+        yield layer, after if seen and same else activation(program, layer.z)
 
 
 def find_layers(program: Program) -> list[FoundLayer]:
@@ -51,36 +92,38 @@ def find_layers(program: Program) -> list[FoundLayer]:
     makers, users = program.makers(), program.users()
     layers = []
     for step in program.steps:
-        if step.name not in _PRODUCTS:
+        if step.name not in _PRODUCTS or step.outputs[0] not in program.active:
             continue
         roots = [_root(program, makers, i) for i in step.inputs]
         k = _which_is_weight(program, step, roots)
         if k is None:
             continue
         z, bias = _with_bias(program, makers, users, step.outputs[0])
-        layers.append(
-            FoundLayer(step, roots[k], k == 0, step.inputs[1 - k], bias, z)  # type: ignore[arg-type]
-        )
+        if bias in roots:  # x + W x: no bias but a way around the layer
+            z, bias = step.outputs[0], None
+        layers.append(FoundLayer(step, roots[k], k == 0, step.inputs[1 - k], bias, z))
     return layers
 
 
-def _root(program: Program, makers: dict[int, Step], i: int) -> int | None:
-    """The variable argument a value is, up to shape; None where it is computed."""
+def _root(program: Program, makers: dict[int, Step], i: int) -> int:
+    """What a value is, up to its shape."""
     while i in makers and makers[i].name in STRUCTURAL:
         i = makers[i].inputs[0]
-    return i if i in program.variables else None
+    return i
 
 
-def _which_is_weight(
-    program: Program, step: Step, roots: list[int | None]
-) -> int | None:
+def _which_is_weight(program: Program, step: Step, roots: list[int]) -> int | None:
     """Which factor of a product is the weight: an argument, a matrix, the right one."""
-    candidates = [k for k, root in enumerate(roots) if root is not None]
-    if len(candidates) < 2:
-        return candidates[0] if candidates else None
-    letters = [program.values[i].name.split(".")[-1][:1].lower() for i in roots]  # type: ignore[index]
-    if "w" in letters:
-        return letters.index("w")
+    words = {
+        k: last_word(program, root).lower()
+        for k, root in enumerate(roots)
+        if root in program.variables
+    }
+    if len(words) < 2:
+        return next(iter(words), None)
+    for k in words:
+        if words[k].startswith("w") or words[1 - k].startswith("x"):
+            return k
     first, second = (len(program.values[i].shape) for i in step.inputs)
     return 0 if first > second else 1
 
@@ -88,7 +131,7 @@ def _which_is_weight(
 def _with_bias(
     program: Program, makers: dict, users: dict, product: int
 ) -> tuple[int, int | None]:
-    """The pre-activation and its bias: the next sum with an argument, if there is one."""
+    """The pre-activation and its bias: the next sum with one, if there is any."""
     i = product
     while len(users[i]) == 1:
         (step,) = users[i]
@@ -98,42 +141,17 @@ def _with_bias(
         if step.name in ("add", "add_any"):
             (other,) = [j for j in step.inputs if j != i] or [i]
             root = _root(program, makers, other)
-            if root is not None:
+            if _can_be_bias(program, root):
                 return step.outputs[0], root
         break
     return product, None
 
 
-def _activation(program: Program, z: int, following: FoundLayer | None) -> int:
-    """What the next layer sees; for the last layer, z after its activation, if any."""
-    if following is not None and z in _ancestors(program, following.source):
-        return following.source
-    users, i = program.users(), z
-    while len(users[i]) == 1 and users[i][0].name in _OUTPUT_ACTIVATIONS:
-        i = users[i][0].outputs[0]
-    return i
-
-
-_OUTPUT_ACTIVATIONS = ("tanh", "logistic", "sigmoid", "relu", "softmax", "erf", "silu")
-
-
-def _ancestors(program: Program, i: int) -> set[int]:
-    found = {i}
-    for step in reversed(program.steps):
-        if found.intersection(step.outputs):
-            found.update(step.inputs)
-    return found
-
-
-def path_between(program: Program, z: int, a: int) -> list[Step]:
-    """The steps from z to a."""
-    before, after = _ancestors(program, a), {z}
-    path = []
-    for step in program.steps:
-        if after.intersection(step.inputs) and before.intersection(step.outputs):
-            after.update(step.outputs)
-            path.append(step)
-    return path
+def _can_be_bias(program: Program, i: int) -> bool:
+    """An argument to differentiate by, a number, or what is called b or bias."""
+    value = program.values[i]
+    called = value.kind != STEP and last_word(program, i)[:1].lower() == "b"
+    return called or i in program.variables or value.kind == LITERAL
 
 
 def superscript(number: int) -> str:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from likely.autodiff.passes import Forward, Reverse
     from likely.autodiff.trace import Trace
 
-LETTER, LINE, GAP, ROW = 7.2, 17.0, 26.0, 46.0
+LETTER, LINE, GAP, ROW = 7.9, 17.0, 22.0, 40.0
 
 
 @dataclass
@@ -66,19 +66,13 @@ def graph(
             label = f"{names[i]} = {trace.formula(makers[i])}"
         elif program.values[i].shape:
             label = f"{names[i]}  ({shape(program.values[i].shape)})"
-        texts = [
-            _cut(label),
-            _cut(array(trace.values[i], 6)),
-            _cut(array(reverse.adjoints[i], 6))
-            if reverse and i in reverse.adjoints
-            else "",
-            _cut(array(forward.tangents[i], 6))
-            if forward and i in forward.tangents
-            else "",
-        ]
-        longest = max(
-            len(texts[0]), len(texts[1]), len(texts[2]) + 4, len(texts[3]) + 4, 8
-        )
+        texts = [label, array(trace.values[i], 6), "", ""]
+        if reverse and i in reverse.adjoints:
+            texts[2] = f"{trace.adjoint_name(i)} = {array(reverse.adjoints[i], 6)}"
+        if forward and i in forward.tangents:
+            texts[3] = f"moves by {array(forward.tangents[i], 6)}"
+        texts = [_cut(text) for text in texts]
+        longest = max(8, *map(len, texts))
         lines = 2 + (reverse is not None) + (forward is not None)
         nodes[i] = Node(
             i,

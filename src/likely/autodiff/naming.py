@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from likely.autodiff.program import RESULT
 from likely.autodiff.source import Stack, variable_names
 
 
@@ -33,7 +34,7 @@ def name_steps(
             names[made[0]] = name
             chosen.append(made[0])
     if len(results) == 1 and results[0] in names and results[0] not in chosen:
-        names[results[0]] = "result"
+        names[results[0]] = RESULT
         chosen.append(results[0])
     names |= numbered({i: names[i] for i in chosen}, taken)
     return names, set(chosen)

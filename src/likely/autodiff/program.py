@@ -14,6 +14,8 @@ from likely.autodiff.rules import Rule, is_inexact
 from likely.autodiff.source import Stack, Where, where
 
 INPUT, CONSTANT, LITERAL, STEP = "input", "constant", "literal", "step"
+RESULT = "result"
+"""The name of what a function returns, where the author gave none."""
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@
     push(inputs, tangents)               ẏ = Σⱼ ∂f/∂xⱼ ẋⱼ            forward mode
     pull(inputs, cotangents)             x̄ⱼ = ȳ ∂f/∂xⱼ                reverse mode
 
-Each is compiled once for a primitive with its parameters and shapes, and kept, so the
-second trace of anything similar is quick. The local derivatives are JAX's own, also for
-functions with a derivative of their own (`custom_jvp`, `custom_vjp`) and for loops.
+JAX compiles the first, we the others, once for a primitive with its parameters and
+shapes, and keep them, so the second trace of anything similar is quick. The local
+derivatives are JAX's own, also for functions with a derivative of their own
+(`custom_jvp`, `custom_vjp`) and for loops.
 """
 
 import functools
@@ -30,24 +31,25 @@ class Rule:
 
     def __init__(self, primitive: Any, params: dict[str, Any]):
         self.primitive, self.params = primitive, params
-        self._compiled = (self.plain, self._push, self._pull)
+        self._compiled = (self._push, self._pull)
         # JAX makes the parameters of a custom derivative anew in each trace, so what
         # is compiled for them would not be met again.
         if not primitive.name.startswith("custom"):
             self._compiled = (
-                jax.jit(self.plain),
                 jax.jit(self._push, static_argnums=0),
                 jax.jit(self._pull, static_argnums=0),
             )
 
     def evaluate(self, inputs: Sequence[Any]) -> list[Any]:
         """The outputs."""
-        return (self._compiled[0] if concrete(inputs) else self.plain)(inputs)
+        bound = self.primitive.get_bind_params(self.params)
+        outputs = self.primitive.bind(*inputs, **bound)
+        return list(outputs) if self.primitive.multiple_results else [outputs]
 
     def push(self, positions: tuple[int, ...], inputs, tangents) -> list[Any]:
         """How the inexact outputs move when the inputs at `positions` do."""
         inside = not concrete((inputs, tangents))  # of another compiled function
-        run = self._push if inside else self._compiled[1]
+        run = self._push if inside else self._compiled[0]
         try:
             return run(positions, inputs, tangents)
         except TypeError as error:
@@ -62,7 +64,7 @@ class Rule:
     def pull(self, positions: tuple[int, ...], inputs, cotangents) -> list[Any]:
         """What each input at `positions` receives from the outputs' cotangents."""
         inside = not concrete((inputs, cotangents))
-        run = self._pull if inside else self._compiled[2]
+        run = self._pull if inside else self._compiled[1]
         try:
             return run(positions, inputs, cotangents)
         except ValueError as error:
@@ -74,18 +76,12 @@ class Rule:
                 "unroll the turns it takes here, or use forward mode."
             ) from error
 
-    def plain(self, inputs: Sequence[Any]) -> list[Any]:
-        """`evaluate`, not compiled."""
-        bound = self.primitive.get_bind_params(self.params)
-        outputs = self.primitive.bind(*inputs, **bound)
-        return list(outputs) if self.primitive.multiple_results else [outputs]
-
     def moving(self, positions: tuple[int, ...], inputs: Sequence[Any]):
         """The inexact outputs as a function of the inputs at these positions."""
 
         def moved(*values):
             changed = dict(zip(positions, values, strict=True))
-            outputs = self.plain([changed.get(i, x) for i, x in enumerate(inputs)])
+            outputs = self.evaluate([changed.get(i, x) for i, x in enumerate(inputs)])
             return [y for y in outputs if is_inexact(y.dtype)]
 
         return moved, [inputs[i] for i in positions]

@@ -1,6 +1,6 @@
 """Numbers, arrays and tables as plain text."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,14 @@ def array(value: Any, shown: int = SHOWN, digits: int = 4) -> str:
     if not isinstance(getattr(value, "dtype", None), np.dtype):
         return "a random key" if hasattr(value, "dtype") else str(value)
     value = np.asarray(value)
+
+    def write(entry: Any) -> str:
+        return number(entry, digits)
+
     if value.size <= shown:
-        return _nested(value, digits)
+        return nested(value, write)
     if not np.issubdtype(value.dtype, np.floating) and value.dtype.kind != "V":
-        return f"{_nested(value.ravel()[:3], digits)[:-1]} …]"
+        return f"{nested(value.ravel()[:3], write)[:-1]} …]"
     value = value.astype(np.float64)
     if value.min() == value.max():
         return f"all {number(value.min(), digits)}"
@@ -38,10 +42,11 @@ def array(value: Any, shown: int = SHOWN, digits: int = 4) -> str:
     return f"{number(low, 3)} … {number(high, 3)}, mean {number(mean, 3)}"
 
 
-def _nested(value: np.ndarray | np.generic, digits: int) -> str:
-    if value.ndim == 0:
-        return number(value, digits)
-    return f"[{', '.join(_nested(row, digits) for row in np.asarray(value))}]"
+def nested(value: Any, write: Callable[[Any], str]) -> str:
+    """The entries of an array in brackets, as many as it has axes."""
+    if np.ndim(value) == 0:
+        return write(np.asarray(value)[()])
+    return f"[{', '.join(nested(row, write) for row in value)}]"
 
 
 def shape(dims: Sequence[int]) -> str:

@@ -14,7 +14,7 @@ from likely.autodiff.builder import replaying
 from likely.autodiff.checkpointed import Checkpointed, follow
 from likely.autodiff.cost import Cost, cost
 from likely.autodiff.jacobians import Jacobians, local_jacobians
-from likely.autodiff.layers import layer_names
+from likely.autodiff.layers import delta_names, layer_names
 from likely.autodiff.layout import Graph, graph
 from likely.autodiff.page import embedded, page
 from likely.autodiff.passes import Forward, Reverse
@@ -72,6 +72,7 @@ class Trace:
         self.compiled = large if compiled is None else compiled
         self._jobs: dict[Callable, Callable] = {}
         self.names = [value.name for value in program.values]
+        self._deltas = delta_names(program)
         for i, name in layer_names(program).items():
             self.names[i] = name
 
@@ -112,6 +113,16 @@ class Trace:
     def formula(self, step: Step) -> str:
         """What a step computes, as text."""
         return formula(self.program, step, self.names)
+
+    @property
+    def result_name(self) -> str:
+        """What derivatives are of: L in ∂L/∂z."""
+        outputs = self.program.outputs
+        return self.names[outputs[0]] if len(outputs) == 1 else "result"
+
+    def adjoint_name(self, i: int) -> str:
+        """How an adjoint is written: δ² for z of layer 2, else ∂L/∂a."""
+        return self._deltas.get(i, f"∂{self.result_name}/∂{self.names[i]}")
 
     def forward(self, *tangents: Any) -> Forward:
         """Forward mode: how every value moves along a direction.

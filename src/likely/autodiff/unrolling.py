@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.extend import core
 
 from likely.autodiff.calls import inner_jaxpr
+from likely.autodiff.program import LITERAL
 from likely.autodiff.source import where
 from likely.core.checks import InputError
 
@@ -35,7 +37,8 @@ def scan(
     turns = range(length)[::-1] if params["reverse"] else range(length)
     rows: dict[int, list[int]] = {}
     for t in turns:
-        read = [_one_step(builder, _row(t), [x], at) for x in sequences]
+        turn = builder.constant(np.int32(t), LITERAL, str(t))
+        read = [_one_step(builder, _row, [x, turn], at) for x in sequences]
         inside = at.within(f"scan[{t}]")
         made = builder.inline(body.jaxpr, body.consts, [*consts, *carry, *read], inside)
         carry, rows[t] = made[: end - n], made[end - n :]
@@ -51,7 +54,7 @@ def while_loop(
     body, first = params["body_jaxpr"], params["cond_nconsts"]
     second = first + params["body_nconsts"]
     carry, turn = inputs[second:], 0
-    goes_on = jax.jit(core.jaxpr_as_fun(params["cond_jaxpr"]))
+    goes_on = core.jaxpr_as_fun(params["cond_jaxpr"])
     while goes_on(*(builder.data[i] for i in [*inputs[:first], *carry]))[0]:
         _check(builder, turn + 1, "while", at)
         inside = at.within(f"while[{turn}]")
@@ -93,20 +96,20 @@ def _check(builder: "Builder", turns: int, name: str, at: "Place") -> None:
 
 
 def _one_step(builder: "Builder", f: Callable, inputs: list[int], at: "Place") -> int:
-    """A small function of our own, as one step."""
+    """A small compiled function of our own, as one step."""
     avals = [builder.avals[i] for i in inputs]
     shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
-    jaxpr = jax.make_jaxpr(jax.jit(f))(*shapes)
-    return builder.emit(jaxpr.jaxpr.eqns[0], inputs, at)[0]
+    return builder.emit(jax.make_jaxpr(f)(*shapes).jaxpr.eqns[0], inputs, at)[0]
 
 
-def _row(t: int) -> Callable:
-    def row(x):
-        return jax.lax.index_in_dim(x, t, keepdims=False)
-
-    row.__name__ = row.__qualname__ = f"row {t}"
-    return row
+def row(x, t):
+    """Row t of a sequence; the step has this function's name."""
+    return jax.lax.dynamic_index_in_dim(x, t, keepdims=False)
 
 
-def _stack(*rows):
+def stack(*rows):
+    """Rows as one array."""
     return jnp.stack(rows)
+
+
+_row, _stack = jax.jit(row), jax.jit(stack)

@@ -4,7 +4,7 @@ In the patterns `{a}`, `{b}`, `{c}` are the inputs, `{y}` the output and `{Y}` t
 adjoint of the output. A rule says what is added to the adjoint of each input.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from likely.autodiff.program import Program, Step
@@ -75,6 +75,7 @@ STRUCTURE: Words = {
     "squeeze": ("{a} as {shape}", ("{Y} as before",)),
     "expand_dims": ("{a} as {shape}", ("{Y} as before",)),
     "transpose": ("{a}ᵀ", ("{Y}ᵀ",)),
+    "optimization_barrier": ("{a}", ("{Y}",)),
     "convert_element_type": ("{a} as {dtype}", ("{Y}",)),
 }
 """Steps that only move or repeat entries."""
@@ -90,44 +91,74 @@ OTHER: Words = {
     "rev": ("{a} reversed", ("{Y} reversed",)),
     "iota": ("0, 1, 2, …", ()),
     "gather": ("entries of {a}", ("{Y} added in their places",)),
+    "row": ("{a}[{b}]", ("{Y} in its place, 0 elsewhere", "")),
+    "stack": ("{all} stacked", ()),
     "dynamic_slice": ("a part of {a}", ("{Y} in its place, 0 elsewhere",)),
 }
+
+PRODUCTS: Words = {
+    "22": ("{a} @ {b}", ("{Y} @ {b}ᵀ", "{a}ᵀ @ {Y}")),
+    "21": ("{a} @ {b}", ("{Y} {b}ᵀ (column times row)", "{a}ᵀ @ {Y}")),
+    "12": ("{a} @ {b}", ("{b} @ {Y}", "{a} {Y}ᵀ (column times row)")),
+    "11": ("{a} @ {b}", ("{Y} · {b}", "{Y} · {a}")),
+}
+"""Products of vectors (1) and matrices (2)."""
 
 STRUCTURAL = (*STRUCTURE, "copy", "copy_p")
 
 
 def formula(program: Program, step: Step, names: Names) -> str:
     """What a step computes, in terms of names of the values."""
-    if step.name == "dot_general":
-        return _product(program, step, names)
-    if step.name == "integer_pow":
-        return f"{names[step.inputs[0]]} ^ {step.params['y']}"
-    found = _words(step.name)
-    if found is None:
-        inputs = ", ".join(names[i] for i in step.inputs)
-        return f"{step.name.replace('_', ' ')}({inputs})"
-    return _fill(program, step, names, found[0])
+    return _fill(program, step, names, _words(program, step)[0])
 
 
-def rules(program: Program, step: Step, names: Names, bar: Callable) -> list[str]:
-    """What each input's adjoint gains, in words; `bar` writes the adjoint of a name."""
-    adjoint = bar(names[step.outputs[0]])
-    if step.name == "dot_general":
-        return _product_rules(program, step, names, adjoint)
-    if step.name == "integer_pow":
-        y, a = step.params["y"], names[step.inputs[0]]
-        power = "" if y == 1 else f" · {y} {a}" + ("" if y == 2 else f" ^ {y - 1}")
-        return [f"{adjoint}{power}"]
-    found = _words(step.name)
-    patterns = found[1] if found else ()
-    general = f"{adjoint} times the derivative of {step.name}"
+def rules(program: Program, step: Step, names: Names, adjoint: str) -> list[str]:
+    """What each input's adjoint gains, in terms of names and the output's adjoint."""
+    _, patterns = _words(program, step)
+    general = f"{{Y}} times the derivative of {step.name}"
     if len(patterns) != len(step.inputs):
-        return [general] * len(step.inputs)
-    return [_fill(program, step, names, p, adjoint) or general for p in patterns]
+        patterns = ("",) * len(step.inputs)
+    return [_fill(program, step, names, p or general, adjoint) for p in patterns]
 
 
-def _words(name: str) -> tuple[str, tuple[str, ...]] | None:
-    return next((d[name] for d in (ELEMENTWISE, STRUCTURE, OTHER) if name in d), None)
+def product_kind(program: Program, step: Step) -> str:
+    """The key in `PRODUCTS` of the plain product of two vectors or matrices, or ""."""
+    if step.name != "dot_general":
+        return ""
+    (left, right), batch = step.params["dimension_numbers"]
+    a, b = (len(program.values[i].shape) for i in step.inputs)
+    plain = not any(map(len, batch)) and len(left) == 1 and max(a, b) <= 2
+    return f"{a}{b}" if plain and left[0] == a - 1 and right[0] == 0 else ""
+
+
+def _words(program: Program, step: Step) -> tuple[str, tuple[str, ...]]:
+    """The patterns of a step: what it computes, and its chain rule."""
+    kind = product_kind(program, step)
+    if kind:
+        return PRODUCTS[kind]
+    if step.name == "dot_general":
+        return _contraction(step)
+    if step.name == "integer_pow":
+        return _power(step.params["y"])
+    for words in (ELEMENTWISE, STRUCTURE, OTHER):
+        if step.name in words:
+            return words[step.name]
+    return f"{step.name.replace('_', ' ')}({{all}})", ()
+
+
+def _contraction(step: Step) -> tuple[str, tuple[str, ...]]:
+    (left, right), (batch, _) = step.params["dimension_numbers"]
+    each = f", for each of axis {_axes(batch)}" if len(batch) else ""
+    text = f"Σ {{a}} · {{b}} over axes {_axes(left)}; {_axes(right)}{each}"
+    return text, ("{Y} multiplied by {b}", "{Y} multiplied by {a}")
+
+
+def _power(y: int) -> tuple[str, tuple[str, ...]]:
+    return f"{{a}} ^ {y}", (f"{{Y}} · {y} {{a}}" + ("" if y == 2 else f" ^ {y - 1}"),)
+
+
+def _axes(axes: Sequence[Any]) -> str:
+    return ", ".join(str(int(axis)) for axis in axes) or "none"
 
 
 def _fill(
@@ -137,6 +168,9 @@ def _fill(
     axes = step.params.get("axes") or ()
     whole = not axes or len(axes) == len(program.values[step.inputs[0]].shape)
     inputs = dict(zip("abc", (names[i] for i in step.inputs), strict=False))
+    for letter, name in inputs.items():
+        if name.startswith("("):  # f((a + b)) is f(a + b)
+            pattern = pattern.replace(f"({{{letter}}})", f"{{{letter}}}")
     return pattern.format(
         **inputs,
         y=names[out.index],
@@ -145,40 +179,4 @@ def _fill(
         dtype=out.dtype,
         over="" if whole else f" over axis {', '.join(map(str, axes))}",
         all=", ".join(names[i] for i in step.inputs),
-    )
-
-
-def product_kind(program: Program, step: Step) -> str | None:
-    """`ab` where a step is the plain product of two vectors or matrices."""
-    (left, right), batch = step.params["dimension_numbers"]
-    a, b = (len(program.values[i].shape) for i in step.inputs)
-    plain = not any(map(len, batch)) and len(left) == 1 and max(a, b) <= 2 and a and b
-    return f"{a}{b}" if plain and left[0] == a - 1 and right[0] == 0 else None
-
-
-def _product(program: Program, step: Step, names: Names) -> str:
-    a, b = (names[i] for i in step.inputs)
-    if product_kind(program, step):
-        return f"{a} @ {b}"
-    (left, right), (batch, _) = step.params["dimension_numbers"]
-    each = f", for each of axis {_axes(batch)}" if len(batch) else ""
-    return f"Σ {a} · {b} over axes {_axes(left)}; {_axes(right)}{each}"
-
-
-def _axes(axes: Sequence[Any]) -> str:
-    return ", ".join(str(int(axis)) for axis in axes) or "none"
-
-
-def _product_rules(
-    program: Program, step: Step, names: Names, adjoint: str
-) -> list[str]:
-    a, b = (names[i] for i in step.inputs)
-    return {
-        "22": [f"{adjoint} @ {b}ᵀ", f"{a}ᵀ @ {adjoint}"],
-        "21": [f"{adjoint} {b}ᵀ (column times row)", f"{a}ᵀ @ {adjoint}"],
-        "12": [f"{b} @ {adjoint}", f"{a} {adjoint}ᵀ (column times row)"],
-        "11": [f"{adjoint} · {b}", f"{adjoint} · {a}"],
-    }.get(
-        product_kind(program, step) or "",
-        [f"{adjoint} multiplied by {b}", f"{adjoint} multiplied by {a}"],
     )
