@@ -1,8 +1,8 @@
 """2. η = f(x; φ): callable pytrees from rows to unconstrained parameters."""
 
 from likely.models.linear import Linear
-from likely.models.mlp import mlp
+from likely.models.mlp import MLP, mlp
 from likely.models.null import Null
 from likely.models.shared import Shared
 
-__all__ = ["Linear", "Null", "Shared", "mlp"]
+__all__ = ["MLP", "Linear", "Null", "Shared", "mlp"]
