@@ -85,8 +85,8 @@ def plain_standardize(
 ) -> tuple[Array, Array, Array]:
     r"""$(x - m)/\sqrt{s^2 + ε}$, m and s² of the present rows: the oracle."""
     X, v = _present(X, w)
-    mean = v @ X
-    variance = v @ (X - mean[None]) ** 2
+    mean = jnp.sum(v[:, None] * X, 0)
+    variance = jnp.sum(v[:, None] * (X - mean[None]) ** 2, 0)
     return (X - mean[None]) / jnp.sqrt(variance + epsilon)[None], mean, variance
 
 
@@ -110,25 +110,29 @@ def _standardize_jvp(epsilon, primals, tangents):
     (X, w), (dX, dw) = primals, tangents
     Z, m, s2, r = _standardized(X, w, epsilon)
     X, v = _present(X, w)
-    zero = jnp.zeros_like(m)
-    dm = ds = zero  # ds is ½ r² times the derivative of s²
+    turn, dm = jnp.zeros_like(X), jnp.zeros_like(m)
+    ds = dm  # ½ r² times the derivative of s²
     if not isinstance(dX, SymbolicZero):
-        dX = jnp.where((w > 0)[:, None], dX, 0)
-        dm, ds = v @ dX, r * (v @ (Z * dX))
+        turn, _ = _present(dX, w)
+        dm, ds = _sum(v, turn), r * _sum(v, Z * turn)
     if not isinstance(dw, SymbolicZero):
         dv = dw / jnp.where(w.sum() > 0, w.sum(), 1)
-        dm = dm + dv @ (X - m[None])
-        ds = ds + 0.5 * (dv @ (Z**2 - (s2 * r**2)[None]))
-    turn = -dm[None] if isinstance(dX, SymbolicZero) else dX - dm[None]
-    return (Z, m, s2), (r[None] * turn - Z * ds[None], dm, 2 * ds / r**2)
+        dm = dm + _sum(dv, X - m[None])
+        ds = ds + 0.5 * _sum(dv, Z**2 - (s2 * r**2)[None])
+    return (Z, m, s2), (r[None] * (turn - dm[None]) - Z * ds[None], dm, 2 * ds / r**2)
 
 
 def _standardized(X, w, epsilon):
     X, v = _present(X, w)
-    m = v @ X
-    s2 = v @ (X - m[None]) ** 2
+    m = _sum(v, X)
+    s2 = _sum(v, (X - m[None]) ** 2)
     r = jax.lax.rsqrt(s2 + epsilon)
     return (X - m[None]) * r[None], m, s2, r
+
+
+def _sum(v: Float[Array, " n"], X: Float[Array, "n d"]) -> Float[Array, " d"]:
+    """Σᵢ vᵢ xᵢ; no accelerator may round its factors."""
+    return jnp.matmul(v, X, precision="highest")
 
 
 def _present(X, w):

@@ -74,7 +74,7 @@ def as_layer(layer: Any) -> Any:
     return layer if isinstance(layer, eqx.Module) else Pointwise(layer)
 
 
-def initial_state(model: Model) -> State:
+def initial_state(model: Model | None) -> State:
     """The state that a model starts with: None unless a layer keeps statistics."""
     start = getattr(model, "initial_state", None)
     return None if start is None else start()

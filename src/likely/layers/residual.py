@@ -1,6 +1,7 @@
 r"""The residual connection: $h + f(h)$ (I10, I15)."""
 
 import equinox as eqx
+import jax
 from jaxtyping import Array, Float
 
 from likely.layers.chain import initial_state
@@ -19,7 +20,7 @@ class Residual(eqx.Module):
 
     def initial_state(self) -> State:
         """The states of the block and of the shortcut, if either has one."""
-        states = (initial_state(self.block), initial_state(self.shortcut))
+        states = initial_state(self.block), initial_state(self.shortcut)
         return None if states == (None, None) else states
 
     def __call__(
@@ -32,7 +33,8 @@ class Residual(eqx.Module):
     ) -> tuple[Float[Array, "n ..."], State]:
         """Add what the block makes to what comes in."""
         inner, outer = state or (None, None)
-        added, inner = self.block(X, w=w, key=key, state=inner)
+        here, there = (None, None) if key is None else jax.random.split(key)
+        added, inner = self.block(X, w=w, key=here, state=inner)
         if self.shortcut is not None:
-            X, outer = self.shortcut(X, w=w, key=key, state=outer)
+            X, outer = self.shortcut(X, w=w, key=there, state=outer)
         return X + added, None if state is None else (inner, outer)

@@ -78,7 +78,10 @@ class MLP(eqx.Module):
             raise InputError(
                 f'residual is {self.residual!r}; give False, True or "zero".'
             )
-        activation(self.activation, 1), initializer(self.init), Dropout(self.dropout)
+        for init in (self.init, self.output_init or "he"):
+            initializer(init)
+        activation(self.activation, 1)
+        Dropout(self.dropout)
 
     def build(self, n_in: int, n_out: int, *, key: Key) -> Chain | MixedPrecision:
         """The network from n_in inputs to n_out entries of η, with its first weights."""
