@@ -106,6 +106,9 @@ ATTRIBUTES = {
 
 UNSAVED = {
     "likely.autodiff": "shows how derivatives are computed: programs, not results",
+    "likely.layers.record": "shows what layers make: arrays, not results",
+    "likely.models.anatomy": "counts what is in a model",
+    "likely.models.regions": "shows the pieces of a model: polygons, not results",
     "likely.solvers.stepper.Stepper": "lives inside a compiled loop",
     "likely.solvers.stochastic.Loop": "lives inside a compiled loop",
 }

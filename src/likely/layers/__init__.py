@@ -13,7 +13,8 @@ from likely.layers.activations import (
 )
 from likely.layers.batch_norm import BatchNorm, Running
 from likely.layers.chain import Chain, Pointwise, initial_state
-from likely.layers.dense import Dense, collapse
+from likely.layers.collapse import collapse, compose
+from likely.layers.dense import Dense
 from likely.layers.dropout import Dropout
 from likely.layers.initializers import (
     INITIALIZERS,
@@ -25,6 +26,7 @@ from likely.layers.initializers import (
 )
 from likely.layers.layer_norm import LayerNorm
 from likely.layers.mixed_precision import MixedPrecision, cast
+from likely.layers.record import Record, record
 from likely.layers.residual import Residual
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "PReLU",
     "Pointwise",
     "PolynomialActivation",
+    "Record",
     "Residual",
     "Running",
     "Sigmoid",
@@ -53,6 +56,8 @@ __all__ = [
     "activation",
     "cast",
     "collapse",
+    "compose",
     "initial_state",
     "initializer",
+    "record",
 ]

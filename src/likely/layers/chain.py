@@ -46,27 +46,14 @@ class Chain(eqx.Module):
         key: Key | None = None,
         state: State = None,
     ) -> tuple[Float[Array, "n ..."], State]:
-        """Apply the layers in order."""
-        outputs, state = self.outputs(X, w=w, key=key, state=state)
-        return outputs[-1] if outputs else X, state
-
-    def outputs(
-        self,
-        X: Float[Array, "n ..."],
-        *,
-        w: Float[Array, " n"] | None = None,
-        key: Key | None = None,
-        state: State = None,
-    ) -> tuple[tuple[Float[Array, "n ..."], ...], State]:
-        """What each layer makes, first to last: pre-activations, activations (H9)."""
+        """Apply the layers in order; `layers.record` shows what each of them makes."""
         size = len(self.layers)
         keys = [None] * size if key is None else jax.random.split(key, size)
-        states, moved, made = state or (None,) * size, [], []
+        states, moved = state or (None,) * size, []
         for layer, k, s in zip(self.layers, keys, states, strict=True):
             X, s = layer(X, w=w, key=k, state=s)
-            made.append(X)
             moved.append(s)
-        return tuple(made), None if state is None else tuple(moved)
+        return X, None if state is None else tuple(moved)
 
 
 def as_layer(layer: Any) -> Any:

@@ -1,4 +1,4 @@
-r"""The dense layer: $XW + 1b$ (D2, D3, H6), and two of them in a row as one (H10)."""
+r"""The dense layer: $XW + 1b$ (D2, D3, H6)."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -41,20 +41,3 @@ class Dense(eqx.Module):
         if self.bias is None:
             return Z, state
         return Z + jnp.expand_dims(self.bias, range(X.ndim - 1)), state
-
-
-def collapse(first: Dense, second: Dense) -> Dense:
-    r"""The one layer that equals two without an activation between: $W = W_1 W_2$.
-
-    Its bias is $b = b_1 W_2 + b_2$ (none if both have none).
-    """
-    weight = first.weight @ second.weight
-    bias = None if first.bias is None else first.bias @ second.weight
-    if second.bias is not None:
-        bias = second.bias if bias is None else bias + second.bias
-    return eqx.tree_at(
-        lambda dense: (dense.weight, dense.bias),
-        first,
-        (weight, bias),
-        is_leaf=lambda leaf: leaf is None,
-    )
