@@ -34,8 +34,8 @@ class Dropout(eqx.Module):
 
     @property
     def rate(self) -> np.ndarray:
-        """p."""
-        return np.asarray(self.level) / LEVELS
+        """p, outside of compiled code."""
+        return np.asarray(np.asarray(self.level) / LEVELS)
 
     def __call__(
         self,

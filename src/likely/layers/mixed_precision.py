@@ -11,7 +11,7 @@ from likely.core.checks import InputError
 from likely.layers.chain import initial_state
 from likely.typing import Key, Model, State
 
-NARROW = ("bfloat16", "float16", "float32", "float64")
+DTYPES = ("bfloat16", "float16", "float32", "float64")
 
 
 def cast(tree: PyTree, dtype: Any) -> PyTree:
@@ -21,6 +21,12 @@ def cast(tree: PyTree, dtype: Any) -> PyTree:
         return jnp.asarray(leaf, dtype) if eqx.is_inexact_array(leaf) else leaf
 
     return jax.tree.map(one, tree)
+
+
+def check_dtype(dtype: str) -> None:
+    """Refuse what is no precision of real numbers."""
+    if dtype not in DTYPES:
+        raise InputError(f"dtype is {dtype!r}; give one of {', '.join(DTYPES)}.")
 
 
 class MixedPrecision(eqx.Module):
@@ -36,10 +42,7 @@ class MixedPrecision(eqx.Module):
     dtype: str = eqx.field(static=True, default="bfloat16")
 
     def __check_init__(self):
-        if self.dtype not in NARROW:
-            raise InputError(
-                f"dtype is {self.dtype!r}; give one of {', '.join(NARROW)}."
-            )
+        check_dtype(self.dtype)
 
     def initial_state(self) -> State:
         """The state of the model inside."""

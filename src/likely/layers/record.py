@@ -34,6 +34,7 @@ def record(
 
 def _walk(path: str, model: Any, X: Any, *rest: Any) -> Iterator[Record]:
     w, key, state = rest
+    again = None if key is None else jax.random.clone(key)
     if isinstance(model, Chain):
         size = len(model.layers)
         keys = [None] * size if key is None else jax.random.split(key, size)
@@ -46,12 +47,12 @@ def _walk(path: str, model: Any, X: Any, *rest: Any) -> Iterator[Record]:
         return
     if isinstance(model, Residual):
         inner, _ = state or (None, None)
-        here = None if key is None else jax.random.split(key)[0]
+        here = None if again is None else jax.random.split(again)[0]
         yield from _walk(f"{path}.block", model.block, X, w, here, inner)
     elif isinstance(model, MixedPrecision):
         narrow, rows = cast((model.model, X), model.dtype)
-        yield from _walk(f"{path}.model", narrow, rows, w, key, state)
+        yield from _walk(f"{path}.model", narrow, rows, w, again, state)
     elif hasattr(model, "model"):
-        yield from _walk(f"{path}.model", model.model, X, w, key, state)
+        yield from _walk(f"{path}.model", model.model, X, w, again, state)
     value, _ = model(X, w=w, key=key, state=state)
     yield Record(path.removeprefix("."), model, value)

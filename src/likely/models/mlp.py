@@ -20,6 +20,7 @@ from likely.layers import (
 )
 from likely.layers.activations import Activation
 from likely.layers.initializers import Initializer
+from likely.layers.mixed_precision import check_dtype
 from likely.typing import Key
 
 NORMS: dict[str, Callable] = {"batch": BatchNorm, "layer": LayerNorm}
@@ -82,6 +83,7 @@ class MLP(eqx.Module):
             initializer(init)
         activation(self.activation, 1)
         Dropout(self.dropout)
+        check_dtype(self.dtype or "float32")
 
     def build(self, n_in: int, n_out: int, *, key: Key) -> Chain | MixedPrecision:
         """The network from n_in inputs to n_out entries of η, with its first weights."""

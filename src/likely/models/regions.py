@@ -6,7 +6,7 @@ for one layer of D units; in two they are convex polygons. Both are found layer 
 the pieces so far are cut where a unit of the next layer is zero.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,7 @@ class Pieces:
         """(m − 1, k) of each piece."""
         return np.diff(self.y, axis=0) / np.diff(self.x)[:, None]
 
-    def preimages(self, value: float) -> np.ndarray:
+    def preimages(self, value: float | int) -> np.ndarray:
         """Where the first output has this value: how often the line is folded over it."""
         y, slope = self.y[:, 0] - value, self.slopes[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -45,7 +45,7 @@ class Pieces:
         return np.append(at[inside & (slope != 0)], self.x[-1:][y[-1:] == 0])
 
 
-def linear_pieces(model: Chain, low: float, high: float) -> Pieces:
+def linear_pieces(model: Chain, low: float | int, high: float | int) -> Pieces:
     """The pieces of a network with one input between two points."""
     x = np.array([low, high], float)
     h = x[:, None]
@@ -89,9 +89,7 @@ class Region:
     bias: np.ndarray
 
 
-def linear_regions(
-    model: Chain, box: tuple[float, float, float, float]
-) -> list[Region]:
+def linear_regions(model: Chain, box: Sequence) -> list[Region]:
     """The polygons of a network with two inputs in a box (x₀, x₁, y₀, y₁)."""
     x0, x1, y0, y1 = box
     square = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], float)
