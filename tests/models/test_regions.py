@@ -59,7 +59,7 @@ def test_pieces_are_the_network_and_keep_the_bounds(hidden):
 
 
 def zigzag() -> Chain:
-    """Down and up and down over [0, 1], onto [0, 1]: three monotone pieces."""
+    """Up, down and up over [0, 1], onto [0, 1]: three monotone pieces."""
     return network([[1, 1, 1]], [0, -1 / 3, -2 / 3], [[3], [-6], [6]], [0])
 
 
