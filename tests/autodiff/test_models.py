@@ -126,7 +126,7 @@ def test_surrogates(name):
 
 def test_batch_norm_and_its_state(getkey):
     data = rows()
-    model = mlp((D, 3, 2), batch_norm=True, key=getkey())
+    model = mlp((D, 3, 2), norm="batch", key=getkey())
     objective, key = NegativeLogLikelihood.of(Normal(), data), getkey()
     agrees(objective, model, data, state=model.initial_state(), key=key)
 
