@@ -45,7 +45,8 @@ class Loop(eqx.Module):
 
     Args:
         stepper: the solver on the objective.
-        data: all the rows, absent ones made harmless.
+        data: all the rows, absent ones made harmless; of a stream some of them.
+        mean_weight: of all the rows.
         key: for the batch order, a function of (key, epoch).
         capacity: how many steps the trace keeps; a longer run is thinned evenly.
         layout: where rows and parameters live, on several devices; see
@@ -54,6 +55,7 @@ class Loop(eqx.Module):
 
     stepper: Stepper
     data: Batch
+    mean_weight: Array
     key: Key | None
     capacity: int = eqx.field(static=True)
     layout: Any = eqx.field(static=True, default=None)
@@ -62,15 +64,21 @@ class Loop(eqx.Module):
     def of(
         cls, solver: Any, objective: Any, model: Any, data: Batch, **options: Any
     ) -> "Loop":
-        """Put together; the options are `key`, `capacity` and `layout`."""
+        """Put together.
+
+        The options are `key`, `capacity`, `layout`, and for a stream the number of its
+        rows `n` and their `mean_weight`.
+        """
         order, noise = (None, None)
         if options["key"] is not None:
             order, noise = jax.random.split(options["key"])
-        batches = Minibatches.of(len(data.w), solver.batch_size)
+        batches = Minibatches.of(options.get("n") or len(data.w), solver.batch_size)
         static = eqx.filter(model, eqx.is_inexact_array, inverse=True)
         stepper = Stepper(solver, objective, static, batches, noise)
+        mean = options.get("mean_weight")
+        mean = jnp.asarray(data.w).mean() if mean is None else mean
         capacity, layout = options["capacity"], options.get("layout")
-        return cls(stepper, fill_absent(data), order, capacity, layout)
+        return cls(stepper, fill_absent(data), mean, order, capacity, layout)
 
     def start(self, model: Any, state: State) -> Progress:
         """Before the first step."""
@@ -151,7 +159,7 @@ class Loop(eqx.Module):
         watch, average = self.solver.validation, self.solver.average
         data = fill_absent(watch.data)
         # an objective divides by the mean weight of the rows it was made for
-        share = len(data.w) * self.data.w.mean() / data.w.sum()
+        share = len(data.w) * self.mean_weight / data.w.sum()
         data = data._replace(w=data.w * share)
         params = run.params if average is None else run.average
         loss, _ = self.stepper.loss(params, data, None, run.state)
