@@ -25,7 +25,9 @@ class AbstractAverage(eqx.Module):
     def move(self, mean: PyTree, params: PyTree, t: Int[Array, ""]) -> PyTree:
         """The average with the weights after update t."""
         s = self.share(t)
-        return jax.tree.map(lambda m, p: m + (s * (p - m)).astype(m.dtype), mean, params)
+        return jax.tree.map(
+            lambda m, p: m + (s * (p - m)).astype(m.dtype), mean, params
+        )
 
 
 class ExponentialAverage(AbstractAverage):

@@ -35,12 +35,12 @@ class Noise(eqx.Module):
     classes: int | None = eqx.field(static=True, default=None)
 
     def __check_init__(self):
-        if self.classes is None and not isinstance(self.flips, jax.Array):
-            if float(self.flips) > 0:
-                raise InputError(
-                    "labels can only be flipped if it is known how many classes there "
-                    "are; give Noise(flips=..., classes=...)."
-                )
+        known = self.classes is not None or isinstance(self.flips, jax.Array)
+        if not known and float(self.flips) > 0:
+            raise InputError(
+                "labels can only be flipped if it is known how many classes there are; "
+                "give Noise(flips=..., classes=...)."
+            )
 
     def __call__(self, params: PyTree, batch: Batch, key: Key) -> tuple[PyTree, Batch]:
         """The parameters and the batch of one step, disturbed."""

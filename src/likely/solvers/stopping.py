@@ -15,7 +15,6 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from likely.solvers.settings import Real, Whole, real, whole
 from likely.typing import GRADIENT, LOSS, PARAMETERS, VALIDATION, Batch, State
 
-
 FOREVER = 2**31 - 1
 
 

@@ -58,7 +58,9 @@ class Checkpoints:
         """Make the folder, make sure it can be written to, remove what a kill left."""
         path = Path(self.folder)
         if self.keep < 1:
-            raise InputError(f"keep is {self.keep}; give at least 1 checkpoint to keep.")
+            raise InputError(
+                f"keep is {self.keep}; give at least 1 checkpoint to keep."
+            )
         try:
             path.mkdir(parents=True, exist_ok=True)
             probe = path / f".probe.{os.getpid()}.tmp"

@@ -61,7 +61,9 @@ def _in_layers(model: Any, X: Any, w: Any, key: Key | None, state: State) -> str
         model, name = model.model, f"{name}model."
         layers = getattr(model, "layers", None)
     if layers is None:
-        return _in_leaves("the output of the model", model(X, w=w, key=key, state=state)[0])
+        return _in_leaves(
+            "the output of the model", model(X, w=w, key=key, state=state)[0]
+        )
     keys = [None] * len(layers) if key is None else jax.random.split(key, len(layers))
     states = state or (None,) * len(layers)
     for i, (layer, k, s) in enumerate(zip(layers, keys, states, strict=True)):

@@ -36,7 +36,9 @@ class Layout:
         if mesh is None:
             return None
         if not isinstance(mesh, Mesh):
-            raise InputError(f"mesh is a {type(mesh).__name__}; give a jax.sharding.Mesh.")
+            raise InputError(
+                f"mesh is a {type(mesh).__name__}; give a jax.sharding.Mesh."
+            )
         automatic = (AxisType.Auto,) * len(mesh.axis_names)
         return cls(Mesh(mesh.devices, mesh.axis_names, axis_types=automatic), cut)
 

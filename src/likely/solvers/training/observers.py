@@ -2,7 +2,6 @@
 
 import math
 import sys
-from collections import defaultdict
 from os import PathLike
 from typing import Any
 
@@ -47,7 +46,7 @@ class ProgressBar:
         if self.bar is None:
             return
         if event.kind == "compiling":
-            self.bar.update(self.task, description="compiling")
+            self.bar.update(self.task, description="compiling", refresh=True)
         elif event.kind == "stop":
             self.bar.update(self.task, completed=event.step, description="done")
             self.bar.stop()

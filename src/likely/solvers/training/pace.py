@@ -8,8 +8,10 @@ processes have to agree, the steps say, so that nothing is decided by the clock.
 import time
 from dataclasses import dataclass, field
 
-TARGET = 0.25
-"""Seconds between looks."""
+SECONDS = 0.25
+"""Between looks, where somebody looks."""
+UNSEEN = 2.0
+"""Where nobody does: so that an interrupt from the keyboard is heard."""
 
 
 @dataclass
@@ -21,12 +23,14 @@ class Pace:
         every: steps between looks, or None for the clock.
         multiple: pause at multiples of this as well (of checkpoints).
         most: the most steps at once.
+        seconds: between looks by the clock.
     """
 
     block: int
     every: int | None
     multiple: int | None = None
     most: int | None = None
+    seconds: float = SECONDS
     size: int = field(default=0)
     calls: int = field(default=0)
     began: float = field(default=0.0)
@@ -40,9 +44,8 @@ class Pace:
             end = first + self.size
             if self.size >= self.block:
                 end -= end % self.block
-        for multiple in (self.multiple,):
-            if multiple:
-                end = min(end, first - first % multiple + multiple)
+        if self.multiple:
+            end = min(end, first - first % self.multiple + self.multiple)
         if self.most:
             end = min(end, first + self.most)
         self.began = time.perf_counter()
@@ -52,5 +55,5 @@ class Pace:
         """Learn from the piece that was just computed (the first one compiled)."""
         took, self.calls = time.perf_counter() - self.began, self.calls + 1
         if self.calls > 1 and steps:
-            wish = int(steps * TARGET / max(took, 1e-6))
+            wish = int(steps * self.seconds / max(took, 1e-6))
             self.size = max(1, min(wish, 8 * self.size))
