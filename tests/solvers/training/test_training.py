@@ -101,9 +101,7 @@ def test_a_callback_may_stop_the_run():
     assert found.status.reason == CALLED_OFF
     assert "stopped after 12 steps because a callback asked" in str(found.status)
     short = Training(Adam(0.01, steps=np.int32(12), batch_size=16))
-    assert_same(
-        found.model, short.minimize(objective, model, data, key=key()).model
-    )
+    assert_same(found.model, short.minimize(objective, model, data, key=key()).model)
 
 
 def test_early_stopping_keeps_the_weights_of_the_best_look():
@@ -137,7 +135,9 @@ def test_training_goes_on_from_given_weights():
     task = rows(48, seed=7)
     tuned = Training(solver).minimize(objective, before.model, task, key=key())
     fresh = Training(solver).minimize(objective, model, task, key=key())
-    assert all((a != b).any() for a, b in zip(leaves(before.model), leaves(tuned.model)))
+    assert all(
+        (a != b).any() for a, b in zip(leaves(before.model), leaves(tuned.model))
+    )
     assert tuned.trace.loss[0] < fresh.trace.loss[0]
 
 

@@ -83,7 +83,7 @@ def train_members(
         verbose: whether to show a progress bar.
     """
     m = _count(members)
-    steps = np.max(_limits(build, members, shared))
+    steps = np.max(_limits(build, *_again((members, shared))))
     capacity = capacity_of(steps)
     outline = _outline(build, *_shapes(members, shared), capacity)
     size = at_once or outline.at_once(memory)
@@ -121,7 +121,7 @@ class Crowd(AbstractFeed):
             whole = NamedSharding(self.mesh, PartitionSpec())
             self.shared = jax.device_put(shared, whole)
         self.m = _count(members)
-        limits = _limits(build, members, shared)
+        limits = _limits(build, *_again((members, shared)))
         self.limits = self.place(limits)
         self.loop = eqx.tree_at(
             lambda loop: loop.stepper.solver.steps, loop, np.asarray(limits).max()
@@ -133,7 +133,9 @@ class Crowd(AbstractFeed):
         return self._advanced(progress, first, until, self.limits)
 
     def finish(self, progress: Progress) -> Solution:
-        return self._call("finish", progress)
+        found = self._call("finish", progress)
+        static = eqx.filter(self.loop.stepper.static, _is_static)
+        return eqx.tree_at(lambda s: s.model, found, eqx.combine(found.model, static))
 
     def rescue(
         self, before: Progress, first: int, after: Progress
@@ -186,7 +188,8 @@ class Crowd(AbstractFeed):
         return self._call("advance", progress, limits, bounds)
 
     def _call(self, what: str, *args: Any) -> Any:
-        return _call(what, *self.settings, self.m, self.members, self.shared, *args)
+        given = _again((self.members, self.shared))
+        return _call(what, *self.settings, self.m, *given, *args)
 
 
 @eqx.filter_jit
@@ -196,12 +199,11 @@ def _call(what: str, build, capacity, mesh, m: int, members, shared, *args) -> A
     def one(member, shared, *args):
         if what == "advance":
             progress, limit, bounds = args
-            loop = _loop(build, capacity, member, shared, limit)
+            loop, _ = _begun(build, capacity, member, shared, limit)
             return loop.advance(progress, bounds[0], bounds[1])
-        loop = _loop(build, capacity, member, shared, None)
+        loop, plan = _begun(build, capacity, member, shared, None)
         if what == "finish":
             return eqx.filter(loop.finish(*args), eqx.is_array)
-        plan = _plan(build, member, shared)
         return loop.start(plan.model, plan.state)
 
     axes = (0, None, 0, 0, None)[: 2 + len(args)]
@@ -211,25 +213,18 @@ def _call(what: str, build, capacity, mesh, m: int, members, shared, *args) -> A
             jax.tree.map(lambda a: a[0], a) if axis == 0 else a
             for a, axis in zip(given, axes, strict=True)
         ]
-        found = jax.tree.map(lambda a: a[None], one(*first))
-    else:
-        every = jax.vmap(one, in_axes=axes)
-        if mesh is not None:
-            name = mesh.axis_names[0]
-            specs = tuple(PartitionSpec(*[name] * (axis == 0)) for axis in axes)
-            every = jax.shard_map(
-                every,
-                mesh=mesh,
-                in_specs=specs,
-                out_specs=PartitionSpec(name),
-                check_vma=False,
-            )
-        found = every(members, shared, *args)
-    if what != "finish":
-        return found
-    plan = _plan(build, jax.tree.map(lambda a: a[0], members), shared)
-    static = eqx.filter(plan.model, eqx.is_array, inverse=True)
-    return eqx.tree_at(lambda s: s.model, found, eqx.combine(found.model, static))
+        return jax.tree.map(lambda a: a[None], one(*first))
+    every = jax.vmap(one, in_axes=axes)
+    if mesh is not None:
+        name = mesh.axis_names[0]
+        every = jax.shard_map(
+            every,
+            mesh=mesh,
+            in_specs=tuple(PartitionSpec(*[name] * (axis == 0)) for axis in axes),
+            out_specs=PartitionSpec(name),
+            check_vma=False,
+        )
+    return every(members, shared, *args)
 
 
 def _plan(build: Build, member: Any, shared: Any) -> Plan:
@@ -242,14 +237,23 @@ def _plan(build: Build, member: Any, shared: Any) -> Plan:
     return Plan(*plan)
 
 
-def _loop(build: Build, capacity: int, member: Any, shared: Any, limit: Any) -> Loop:
+def _begun(
+    build: Build, capacity: int, member: Any, shared: Any, limit: Any
+) -> tuple[Loop, Plan]:
+    """The loop of a member, and its plan."""
     plan = _plan(build, member, shared)
     solver = plan.solver
     if limit is not None:
         solver = eqx.tree_at(lambda s: s.steps, solver, limit)
-    return Loop.of(
+    loop = Loop.of(
         solver, plan.objective, plan.model, plan.data, key=plan.key, capacity=capacity
     )
+    return loop, plan
+
+
+def _is_static(leaf: Any) -> bool:
+    """Neither an array nor the shape of one."""
+    return not eqx.is_array(leaf) and not isinstance(leaf, jax.ShapeDtypeStruct)
 
 
 @eqx.filter_jit
@@ -300,12 +304,12 @@ def _outline(build: Build, treedef: Any, shapes: tuple, capacity: int) -> Outlin
     """Trace one step of one member, without computing it."""
 
     def begin(member, shared):
-        loop = _loop(build, capacity, member, shared, None)
-        loop.solver.check(_plan(build, member, shared).key)
+        loop, plan = _begun(build, capacity, member, shared, None)
+        loop.solver.check(plan.key)
         return loop
 
     def step(member, shared):
-        loop, plan = begin(member, shared), _plan(build, member, shared)
+        loop, plan = _begun(build, capacity, member, shared, None)
         progress = loop.start(plan.model, plan.state)
         batch = loop.batch(loop.order(jnp.asarray(0)), jnp.asarray(0))
         moved = loop.stepper.step(progress.run, batch, jnp.asarray(0))
@@ -340,6 +344,11 @@ def _about(build: Build, members: PyTree, shared: PyTree, mesh: Any) -> dict[str
     )
     of = {"members": digest(keyless[0]), "data": digest(keyless[1])}
     return {"of": of, "with": made_with(Layout.of(mesh, cut=False))}
+
+
+def _again(tree: PyTree) -> PyTree:
+    """The same keys once more: a run is a function of them, whenever it is continued."""
+    return jax.tree.map(lambda a: jax.random.clone(a) if _is_key(a) else a, tree)
 
 
 def _is_key(a: Any) -> bool:

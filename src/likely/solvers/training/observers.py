@@ -22,8 +22,8 @@ class History:
         self.events.append(event)
 
     def __getitem__(self, name: str) -> list[float]:
-        told = [e for e in self.events if e.kind in TOLD]
-        return [getattr(e, name) for e in told if not math.isnan(getattr(e, name))]
+        told = [getattr(e, name) for e in self.events if e.kind in TOLD]
+        return [float(value) for value in told if not math.isnan(value)]
 
     @property
     def kinds(self) -> list[str]:

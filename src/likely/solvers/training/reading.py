@@ -91,23 +91,29 @@ class Reading:
 
     def batch(self, step: int) -> Batch:
         """The rows of a step, missing ones absent and the others worth more."""
-        rows = self.order.rows(step)
-        if self.layout is not None:
-            extra = -len(rows) % self.layout.count
-            rows = np.concatenate([rows, np.full(extra, self.stream.n)])
-        present = rows < self.stream.n
-        batch = self.stream.rows(rows)
-        share = np.float32(len(rows) / present.sum())
-        return _filled(batch._replace(w=batch.w * share))
+        return self._read([self._rows(step)])
 
     def batches(self, start: int, count: int) -> Batch:
         """Those of some steps, (steps, rows, ...), on the device."""
-        steps = [self.batch(start + i) for i in range(count)]
-        stacked = jax.tree.map(lambda *a: np.stack(a), *steps)
+        rows = [self._rows(start + i) for i in range(count)]
+        batch, size = self._read(rows), len(rows[0])
+        stacked = jax.tree.map(lambda a: a.reshape(count, size, *a.shape[1:]), batch)
         if self.layout is None:
             return jax.tree.map(jnp.asarray, stacked)
         spread = self.layout.sharding(None, self.layout.mesh.axis_names[0])
         return jax.tree.map(lambda a: jax.device_put(a, spread), stacked)
+
+    def _rows(self, step: int) -> np.ndarray:
+        rows = self.order.rows(step)
+        extra = 0 if self.layout is None else -len(rows) % self.layout.count
+        return np.concatenate([rows, np.full(extra, self.stream.n)])
+
+    def _read(self, rows: list[np.ndarray]) -> Batch:
+        """The rows of some steps, one after another, in one go."""
+        batch = self.stream.rows(np.concatenate(rows))
+        shares = [len(r) / (r < self.stream.n).sum() for r in rows]
+        share = np.repeat(np.asarray(shares, np.float32), len(rows[0]))
+        return _filled(batch._replace(w=batch.w * share))
 
 
 class Streamed(AbstractSingle):

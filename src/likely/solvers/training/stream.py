@@ -94,12 +94,20 @@ class Stream:
         present = rows < self.n
         at = np.where(present, rows, 0)
         order = np.argsort(at, kind="stable")
-        back = np.argsort(order, kind="stable")
-        x, y = (_single(np.asarray(a[at[order]]))[back] for a in (self.x, self.y))
+
+        def read(a: Any) -> np.ndarray:
+            """In the order of the disk, a window at a time, to their places."""
+            first = _single(np.asarray(a[:1]))
+            found = np.empty((len(rows), *first.shape[1:]), first.dtype)
+            for start in range(0, len(rows), WINDOW):
+                some = order[start : start + WINDOW]
+                found[some] = a[at[some]]
+            return found
+
         w = np.ones(len(rows), np.float32)
         if self.w is not None:
-            w = np.asarray(self.w[at[order]], np.float32)[back]
-        return Batch(x, y, np.where(present, w, np.float32(0)))
+            w = read(self.w).astype(np.float32)
+        return Batch(read(self.x), read(self.y), np.where(present, w, np.float32(0)))
 
 
 def _pieces(a: Any) -> Iterable[np.ndarray]:
