@@ -18,7 +18,6 @@ from likely.core.checks import InputError
 from likely.solvers.averaging import AbstractAverage
 from likely.solvers.clipping import AbstractClip, norm
 from likely.solvers.flat import capacity_of
-from likely.solvers.lower_precision import DTYPES
 from likely.solvers.noise import Noise
 from likely.solvers.schedules import AbstractSchedule, as_schedule
 from likely.solvers.settings import Real, Whole, real, whole
@@ -48,7 +47,6 @@ class AbstractFirstOrder(eqx.Module):
         noise: `Noise` on inputs, weights or targets in training.
         accumulate: parts in which the gradient of a batch is computed, one after
             another: the same gradient in less memory.
-        precision: "bfloat16" to compute in it; the weights stay as they are.
     """
 
     rate: eqx.AbstractVar[AbstractSchedule]
@@ -65,7 +63,6 @@ class AbstractFirstOrder(eqx.Module):
     average: AbstractAverage | None = eqx.field(default=None, kw_only=True)
     noise: Noise | None = eqx.field(default=None, kw_only=True)
     accumulate: int = eqx.field(static=True, default=1, kw_only=True)
-    precision: str | None = eqx.field(static=True, default=None, kw_only=True)
 
     @abstractmethod
     def transform(self, rate: Float[Array, ""]) -> optax.GradientTransformation:
@@ -94,11 +91,6 @@ class AbstractFirstOrder(eqx.Module):
             raise InputError(
                 f"accumulate is {self.accumulate}; give the number of parts of a batch, "
                 "at least 1."
-            )
-        if self.precision not in (None, *DTYPES):
-            raise InputError(
-                f"precision is {self.precision!r}; give one of {', '.join(DTYPES)}, "
-                "or None to compute as the weights are kept."
             )
 
 

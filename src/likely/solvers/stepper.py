@@ -14,7 +14,6 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from likely.solvers.accumulation import split_rows
 from likely.solvers.clipping import norm
-from likely.solvers.lower_precision import LowerPrecision
 from likely.solvers.minibatches import Minibatches
 from likely.solvers.stopping import Seen
 from likely.typing import (
@@ -190,8 +189,6 @@ class Stepper(eqx.Module):
     def loss(self, params: PyTree, batch: Batch, key: Key | None, state: State):
         """The objective as a function of the parameters."""
         model = eqx.combine(params, self.static)
-        if self.solver.precision is not None:
-            model = LowerPrecision(model, self.solver.precision)
         return self.objective(model, batch, key=key, state=state)
 
     def rule(self, rate: Float[Array, ""]) -> optax.GradientTransformation:

@@ -136,7 +136,8 @@ def test_training_goes_on_from_given_weights():
     tuned = Training(solver).minimize(objective, before.model, task, key=key())
     fresh = Training(solver).minimize(objective, model, task, key=key())
     assert all(
-        (a != b).any() for a, b in zip(leaves(before.model), leaves(tuned.model))
+        (a != b).any()
+        for a, b in zip(leaves(before.model), leaves(tuned.model), strict=True)
     )
     assert tuned.trace.loss[0] < fresh.trace.loss[0]
 
