@@ -88,7 +88,7 @@ def test_poisson_and_classes_reach_a_stationary_point(rng, getkey):
 def test_a_network_with_running_state_learns_and_is_used_without_batches(rng, getkey):
     X = rng.normal(size=(256, 2)).astype(np.float32)
     y = (np.hypot(*X.T) < 1.2).astype(np.float32)
-    model = mlp((2, 16, 16, 1), batch_norm=True, key=getkey())
+    model = mlp((2, 16, 16, 1), norm="batch", key=getkey())
     solver = Adam(rate=0.02, steps=200, batch_size=64)
     data = Batch(X, y, np.ones(256, np.float32))
     fit = recipe.fit(Bernoulli(), model, data, solver=solver, key=getkey())

@@ -12,8 +12,8 @@ That sentence is `likely.recipe`; the rooms beside it are its nouns:
     autodiff     traces one can read: forward, reverse, checkpointed, numerical
     files        saving and loading without pickle, model cards
     families     1   p(y | θ): distributions and links, cdf and quantile, Predictive
-    layers       2   bricks of models: dense, batch norm
-    models       2   η = f(x; φ): null, linear, mlp
+    layers       2   bricks of models: dense, norms, dropout, activations, residual
+    models       2   η = f(x; φ): null, linear, mlp; what a network is made of
     objectives   3a  what is minimised: nll, priors, and surrogates that are neither
     solvers      3b  how: exact least squares, Newton, L-BFGS, the stochastic loop
     evaluate     4   numbers from distributions and arrays

@@ -167,7 +167,7 @@ def test_batch_norm_between_layers_is_found(getkey):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6, 2)).astype(np.float32)
     data = Batch(jnp.asarray(X), jnp.asarray(X[:, 0]), jnp.ones(6))
-    model = mlp((2, 3, 1), batch_norm=True, key=getkey())
+    model = mlp((2, 3, 1), norm="batch", key=getkey())
     objective = NegativeLogLikelihood.of(Normal(scale=1.0), data)
     state = model.initial_state()
     recorded = trace(

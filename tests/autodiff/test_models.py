@@ -86,7 +86,7 @@ def test_models(getkey):
             mlp((D, 3, 2), activation=jnp.tanh, key=getkey()),
         ):
             agrees(NegativeLogLikelihood.of(Normal(), data), model, data)
-        model = mlp((D, 3, 2), batch_norm=True, key=getkey())
+        model = mlp((D, 3, 2), norm="batch", key=getkey())
         state, key = model.initial_state(), getkey()
         objective = NegativeLogLikelihood.of(Normal(), data)
         agrees(objective, model, data, state=state, key=key)

@@ -15,7 +15,7 @@ from registries.families import FAMILIES
 from sklearn.pipeline import Pipeline
 
 import likely as lk
-from likely import families, models, objectives, preprocess, solvers
+from likely import families, layers, models, objectives, preprocess, solvers
 from likely.core.linalg import LeastSquaresFit, Regression
 from likely.core.moments import Moments
 from likely.core.precision import to_numpy
@@ -55,7 +55,7 @@ def frame():
 
 
 def network() -> Chain:
-    return models.mlp([3, 4, 2], batch_norm=True, key=jax.random.key(0))
+    return models.mlp([3, 4, 2], norm="batch", key=jax.random.key(0))
 
 
 def solution(model: Any) -> Solution:
@@ -152,6 +152,23 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "schema": lambda: Schema.infer(frame()),
     "chain": lambda: Chain(Dense(3, 2, key=jax.random.key(0)), BatchNorm(2), jnp.tanh),
     "running": lambda: BatchNorm(2).initial_state(),
+    "activations": lambda: Chain(
+        *[layers.activation(name, 3) for name in layers.ACTIVATIONS]
+    ),
+    "initialisers": lambda: tuple(
+        layers.initializer(name) for name in layers.INITIALIZERS
+    ),
+    "settings of a network": lambda: models.MLP(
+        [8, 4], activation=["leaky_relu", 0.2], norm="layer", init=["gaussian", 0.1]
+    ),
+    "residual network, bfloat16": lambda: models.mlp(
+        (3, 4, 4, 5, 2),
+        norm="layer",
+        dropout=0.1,
+        residual="zero",
+        dtype="bfloat16",
+        key=jax.random.key(0),
+    ),
     "null": lambda: models.Null(jnp.zeros(2)),
     "shared": lambda: models.Shared(models.Linear.zeros(3, 1), jnp.zeros(1)),
     "least squares fit": lambda: LeastSquaresFit(ONES[:, None], np.array(True)),

@@ -50,7 +50,7 @@ def network() -> dict:
     """A fit of the recipe: layers with running statistics, a prior, a solver."""
     rows = X.astype(np.float32)
     data = Batch(rows, np.array([0, 0, 1, 2, 1, 2], np.float32), np.ones(6, np.float32))
-    model = mlp([2, 4, 3], batch_norm=True, key=jax.random.key(0))
+    model = mlp([2, 4, 3], norm="batch", key=jax.random.key(0))
     solver = Adam(0.05, steps=20)
     prior = GaussianPrior(0.1)
     key = jax.random.key(1)

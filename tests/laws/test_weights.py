@@ -76,7 +76,7 @@ def test_garbage_does_not_reach_a_network(rng, getkey):
     X = rng.normal(size=(64, 2)).astype(np.float32)
     y = X[:, 0].copy()
     w = np.r_[np.ones(50), np.zeros(14)].astype(np.float32)
-    model = mlp((2, 8, 1), batch_norm=True, key=getkey())
+    model = mlp((2, 8, 1), norm="batch", key=getkey())
     solver, key = Adam(0.01, steps=30, batch_size=16), getkey()
 
     def fit():

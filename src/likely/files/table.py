@@ -38,10 +38,18 @@ PLACES = {
     "likely.families.predictive": "Predictive",
     "likely.families.product": "Product",
     "likely.families.student": "StudentT",
+    "likely.layers.activations": "ELU GELU Heaviside LeakyReLU PReLU "
+    "PolynomialActivation Sigmoid",
     "likely.layers.batch_norm": "BatchNorm Running",
     "likely.layers.chain": "Chain Pointwise",
     "likely.layers.dense": "Dense",
+    "likely.layers.dropout": "Dropout",
+    "likely.layers.initializers": "GaussianInit HeInit XavierInit ZeroInit",
+    "likely.layers.layer_norm": "LayerNorm",
+    "likely.layers.mixed_precision": "MixedPrecision",
+    "likely.layers.residual": "Residual",
     "likely.models.linear": "Linear",
+    "likely.models.mlp": "MLP",
     "likely.models.null": "Null",
     "likely.models.shared": "Shared",
     "likely.objectives.nll": "NegativeLogLikelihood",
@@ -98,6 +106,9 @@ ATTRIBUTES = {
 
 UNSAVED = {
     "likely.autodiff": "shows how derivatives are computed: programs, not results",
+    "likely.layers.record": "shows what layers make: arrays, not results",
+    "likely.models.anatomy": "counts what is in a model",
+    "likely.models.regions": "shows the pieces of a model: polygons, not results",
     "likely.solvers.stepper.Stepper": "lives inside a compiled loop",
     "likely.solvers.stochastic.Loop": "lives inside a compiled loop",
 }

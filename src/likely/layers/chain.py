@@ -46,7 +46,7 @@ class Chain(eqx.Module):
         key: Key | None = None,
         state: State = None,
     ) -> tuple[Float[Array, "n ..."], State]:
-        """Apply the layers in order."""
+        """Apply the layers in order; `layers.record` shows what each of them makes."""
         size = len(self.layers)
         keys = [None] * size if key is None else jax.random.split(key, size)
         states, moved = state or (None,) * size, []
@@ -61,7 +61,7 @@ def as_layer(layer: Any) -> Any:
     return layer if isinstance(layer, eqx.Module) else Pointwise(layer)
 
 
-def initial_state(model: Model) -> State:
+def initial_state(model: Model | None) -> State:
     """The state that a model starts with: None unless a layer keeps statistics."""
     start = getattr(model, "initial_state", None)
     return None if start is None else start()

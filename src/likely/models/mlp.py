@@ -1,31 +1,128 @@
-"""The multilayer perceptron: dense layers with a nonlinearity between."""
+r"""The multilayer perceptron: dense layers with a nonlinearity between (H1, H2, H4)."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+import equinox as eqx
 import jax
 
-from likely.layers import BatchNorm, Chain, Dense
+from likely.core.checks import InputError
+from likely.layers import (
+    BatchNorm,
+    Chain,
+    Dense,
+    Dropout,
+    LayerNorm,
+    MixedPrecision,
+    Residual,
+    activation,
+    initializer,
+)
+from likely.layers.activations import Activation
+from likely.layers.initializers import Initializer
+from likely.layers.mixed_precision import check_dtype
 from likely.typing import Key
 
+NORMS: dict[str, Callable] = {"batch": BatchNorm, "layer": LayerNorm}
 
-def mlp(
-    sizes: Sequence[int],
-    *,
-    activation: Callable = jax.nn.relu,
-    batch_norm: bool = False,
-    key: Key,
-) -> Chain:
-    """A chain of dense layers of these sizes, inputs first, outputs last.
+
+def _tuple(value: Any) -> Any:
+    """Lists as tuples, so that settings from a file are hashed as those from a program."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _sizes(value: Any) -> tuple[int, ...]:
+    return tuple(int(size) for size in ([value] if isinstance(value, int) else value))
+
+
+class MLP(eqx.Module):
+    r"""The settings of a multilayer perceptron, as plain data; `build` makes it.
+
+    A hidden layer is $a' = \text{dropout}(σ(\text{norm}(aW + b)))$, the output $aW + b$.
+    With `residual` the hidden layers after the first are blocks
+    $a' = a + \text{dropout}(σ(\text{norm}(a)))W + b$, with a linear shortcut where the
+    width changes: a block can lower its input as well as raise it.
+
+    Args:
+        hidden: the width of each hidden layer; none of them is a linear model.
+        activation: a name of `layers.ACTIVATIONS`, or (name, number), or a function.
+        norm: "batch", "layer" or None.
+        dropout: the probability to drop a hidden unit.
+        residual: whether hidden layers are residual blocks; "zero" makes each start as
+            the identity.
+        init: a name of `layers.INITIALIZERS`, or ("gaussian", variance).
+        output_init: the same for the last layer; None is as `init`.
+        dtype: what to compute in, "bfloat16" or "float16", while parameters keep their
+            precision; None is that of the parameters.
+    """
+
+    hidden: tuple[int, ...] = eqx.field(static=True, converter=_sizes, default=(64, 64))
+    activation: Activation = eqx.field(static=True, converter=_tuple, default="relu")
+    norm: str | None = eqx.field(static=True, default=None)
+    dropout: float = eqx.field(static=True, default=0.0)
+    residual: bool | str = eqx.field(static=True, default=False)
+    init: Initializer = eqx.field(static=True, converter=_tuple, default="he")
+    output_init: Initializer | None = eqx.field(
+        static=True, converter=_tuple, default=None
+    )
+    dtype: str | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        if any(size < 1 for size in self.hidden):
+            raise InputError(
+                f"hidden is {self.hidden}; give the width of each hidden layer, "
+                "at least 1."
+            )
+        if self.norm is not None and self.norm not in NORMS:
+            raise InputError(f'norm is {self.norm!r}; give "batch", "layer" or None.')
+        if self.residual not in (False, True, "zero"):
+            raise InputError(
+                f'residual is {self.residual!r}; give False, True or "zero".'
+            )
+        for init in (self.init, self.output_init or "he"):
+            initializer(init)
+        activation(self.activation, 1)
+        Dropout(self.dropout)
+        check_dtype(self.dtype or "float32")
+
+    def build(self, n_in: int, n_out: int, *, key: Key) -> Chain | MixedPrecision:
+        """The network from n_in inputs to n_out entries of η, with its first weights."""
+        keys = iter(jax.random.split(key, 2 * len(self.hidden) + 1))
+        layers, width = [], n_in
+        for number, size in enumerate(self.hidden):
+            if self.residual and number:
+                layers += [self._block(width, size, next(keys), next(keys))]
+            else:
+                layers += [Dense(width, size, init=self.init, key=next(keys))]
+                layers += [] if self.residual else self._between(size)
+            width = size
+        layers += self._between(width) if self.residual and self.hidden else []
+        init = self.init if self.output_init is None else self.output_init
+        model = Chain(*layers, Dense(width, n_out, init=init, key=next(keys)))
+        return model if self.dtype is None else MixedPrecision(model, self.dtype)
+
+    def _between(self, size: int) -> list:
+        """What follows a dense layer."""
+        norm = [] if self.norm is None else [NORMS[self.norm](size)]
+        drop = [Dropout(self.dropout)] if self.dropout else []
+        return [*norm, activation(self.activation, size), *drop]
+
+    def _block(self, width: int, size: int, *keys: Key) -> Residual:
+        init = "zero" if self.residual == "zero" else self.init
+        inside = Dense(width, size, init=init, key=keys[0])
+        shortcut = None
+        if width != size:
+            shortcut = Dense(width, size, bias=False, init=self.init, key=keys[1])
+        return Residual(Chain(*self._between(width), inside), shortcut)
+
+
+def mlp(sizes: Sequence[int], *, key: Key, **settings: Any) -> Chain | MixedPrecision:
+    """A multilayer perceptron of these sizes, inputs first, outputs last.
 
     Args:
         sizes: (d, hidden, ..., k).
-        activation: a function applied after every dense layer but the last.
-        batch_norm: whether to normalise before each activation.
         key: for the initial weights.
+        settings: of `MLP`: activation, norm, dropout, residual, init, dtype.
     """
-    keys = jax.random.split(key, len(sizes) - 1)
-    layers: list = []
-    for n_in, n_out, k in zip(sizes[:-1], sizes[1:], keys, strict=True):
-        layers += [Dense(n_in, n_out, key=k)]
-        layers += [BatchNorm(n_out)] * batch_norm + [activation]
-    return Chain(*layers[: -1 - batch_norm])
+    n_in, *hidden, n_out = sizes
+    return MLP(tuple(hidden), **settings).build(n_in, n_out, key=key)

@@ -1,0 +1,114 @@
+r"""How weights start (I1, I3, I4, I15): $b = 0$ and $W_{ij} \sim N(0, σ^2)$.
+
+A layer from $D$ inputs to $D'$ outputs multiplies the variance of a signal by
+$\frac12 D σ^2$ after a ReLU, and that of a gradient by $\frac12 D' σ^2$ on the way back.
+He's three forms keep the first (`"in"`), the second (`"out"`), or neither quite
+(`"average"`); Xavier's is for activations that are the identity near 0, such as tanh.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from likely.core.checks import InputError
+from likely.typing import Key
+
+
+class AbstractInitializer(eqx.Module):
+    """The law of the first weights."""
+
+    @abstractmethod
+    def variance(self, n_in: int, n_out: int) -> float:
+        """σ² of a layer from `n_in` to `n_out`."""
+
+    def __call__(self, n_in: int, n_out: int, *, key: Key) -> Float[Array, "d k"]:
+        """W ~ (n_in, n_out)."""
+        scale = self.variance(n_in, n_out) ** 0.5
+        if scale == 0:
+            return jnp.zeros((n_in, n_out))
+        return jax.random.normal(key, (n_in, n_out)) * scale
+
+
+class GaussianInit(AbstractInitializer):
+    """The same σ² whatever the sizes."""
+
+    sigma2: float = eqx.field(static=True, default=0.01)
+
+    def __check_init__(self):
+        if not 0 < self.sigma2 < float("inf"):
+            raise InputError(
+                f"the variance of the first weights is {self.sigma2}; "
+                "give a positive number."
+            )
+
+    def variance(self, n_in, n_out):
+        return self.sigma2
+
+
+class HeInit(AbstractInitializer):
+    r"""$2/D$ (`"in"`), $2/D'$ (`"out"`) or $4/(D + D')$ (`"average"`)."""
+
+    fan: str = eqx.field(static=True, default="in")
+
+    def __check_init__(self):
+        if self.fan not in ("in", "out", "average"):
+            raise InputError(
+                f'fan is {self.fan!r}; He has three forms: "in", "out" and "average".'
+            )
+
+    def variance(self, n_in, n_out):
+        return 2 / {"in": n_in, "out": n_out, "average": (n_in + n_out) / 2}[self.fan]
+
+
+class XavierInit(AbstractInitializer):
+    r"""$2/(D + D')$: half of He's average, for activations that pass both signs."""
+
+    def variance(self, n_in, n_out):
+        return 2 / (n_in + n_out)
+
+
+class ZeroInit(AbstractInitializer):
+    """W = 0, for the last layer of a residual block: it starts as the identity."""
+
+    def variance(self, n_in, n_out):
+        return 0.0
+
+
+INITIALIZERS = {
+    "he": HeInit,
+    "he_out": lambda: HeInit("out"),
+    "he_average": lambda: HeInit("average"),
+    "xavier": XavierInit,
+    "gaussian": GaussianInit,
+    "zero": ZeroInit,
+}
+"""Names for plain data; `("gaussian", 0.01)` gives the variance."""
+
+Initializer = str | Sequence | AbstractInitializer
+
+
+def initializer(of: Initializer) -> AbstractInitializer:
+    """An initialiser from its name, or from (name, number), or as it is."""
+    if isinstance(of, AbstractInitializer):
+        return of
+    return named("init", INITIALIZERS, of)
+
+
+def named(what: str, table: dict, of, *before):
+    """What a name, or (name, number), stands for in a table of makers."""
+    name, *numbers = [of] if isinstance(of, str) else of
+    if name not in table:
+        raise InputError(
+            f"{what} is {name!r}, which is not known; give one of {', '.join(table)}."
+        )
+    try:
+        return table[name](*before, *numbers)
+    except TypeError:
+        raise InputError(
+            f"{what} is {of!r}, but {name} takes no such setting; "
+            "give the name alone, or the name and one number."
+        ) from None

@@ -1,0 +1,160 @@
+r"""The linear pieces of a network of ReLUs, exactly (H3, H8, H17).
+
+A network whose activations have one kink, at 0, is linear wherever no unit changes its
+sign. In one dimension the pieces are intervals between *joints*, at most D + 1 of them
+for one layer of D units; in two they are convex polygons. Both are found layer by layer:
+the pieces so far are cut where a unit of the next layer is zero.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from likely.core.checks import InputError
+from likely.layers import Chain, Dense, LeakyReLU, Pointwise, PReLU
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A function of one variable, linear between neighbouring points."""
+
+    x: np.ndarray
+    """(m,) both ends and the joints between them, ascending."""
+    y: np.ndarray
+    """(m, k) the outputs there."""
+
+    @property
+    def joints(self) -> np.ndarray:
+        """Where the slope changes."""
+        return self.x[1:-1]
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """(m − 1, k) of each piece."""
+        return np.diff(self.y, axis=0) / np.diff(self.x)[:, None]
+
+    def preimages(self, value: float | int) -> np.ndarray:
+        """Where the first output has this value: how often the line is folded over it."""
+        y, slope = self.y[:, 0] - value, self.slopes[:, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            at = self.x[:-1] - y[:-1] / slope
+        inside = (y[:-1] * y[1:] < 0) | (y[:-1] == 0)
+        return np.append(at[inside & (slope != 0)], self.x[-1:][y[-1:] == 0])
+
+
+def linear_pieces(model: Chain, low: float | int, high: float | int) -> Pieces:
+    """The pieces of a network with one input between two points."""
+    x = np.array([low, high], float)
+    h = x[:, None]
+    for layer in _steps(model):
+        if isinstance(layer, Affine):
+            h = h @ layer.weight + layer.bias
+            continue
+        before, after = h[:-1], h[1:]
+        cut, unit = np.nonzero(before * after < 0)
+        share = before[cut, unit] / (before[cut, unit] - after[cut, unit])
+        points = x[cut] + share * (x[cut + 1] - x[cut])
+        values = before[cut] + share[:, None] * (after[cut] - before[cut])
+        values[np.arange(len(cut)), unit] = 0
+        order = np.argsort(np.append(x, points), kind="stable")
+        x = np.append(x, points)[order]
+        h = (
+            np.where(h >= 0, h, layer * h),
+            np.where(values >= 0, values, layer * values),
+        )
+        h = np.concatenate(h)[order]
+    return _joined(x, h)
+
+
+def _joined(x: np.ndarray, y: np.ndarray) -> Pieces:
+    """Without the points at which no slope changes."""
+    new = np.append(True, np.diff(x) > 1e-12 * np.abs(x).max())
+    x, y = x[new], y[new]
+    slopes = np.diff(y, axis=0) / np.diff(x)[:, None]
+    bends = (np.abs(np.diff(slopes, axis=0)) > 1e-9 * np.abs(slopes).max()).any(1)
+    keep = np.concatenate([[True], bends, [True]])
+    return Pieces(x[keep], y[keep])
+
+
+@dataclass(frozen=True)
+class Region:
+    """A convex polygon in which the network is $xW + b$."""
+
+    corners: np.ndarray
+    """(m, 2), in order."""
+    weight: np.ndarray
+    bias: np.ndarray
+
+
+def linear_regions(model: Chain, box: Sequence) -> list[Region]:
+    """The polygons of a network with two inputs in a box (x₀, x₁, y₀, y₁)."""
+    x0, x1, y0, y1 = box
+    square = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], float)
+    regions = [Region(square, np.eye(2), np.zeros(2))]
+    for layer in _steps(model):
+        if isinstance(layer, Affine):
+            regions = [
+                Region(r.corners, r.weight @ layer.weight,
+                       r.bias @ layer.weight + layer.bias)
+                for r in regions
+            ]  # fmt: skip
+        else:
+            regions = [part for r in regions for part in _activated(r, layer)]
+    return regions
+
+
+def _activated(region: Region, slope: np.ndarray) -> Iterator[Region]:
+    """The parts of a region with the same signs of all units, after the activation."""
+    parts = [region.corners]
+    for w, b in zip(region.weight.T, region.bias, strict=True):
+        parts = [half for corners in parts for half in _cut(corners, corners @ w + b)]
+    for corners in parts:
+        middle = corners.mean(0) @ region.weight + region.bias
+        factor = np.where(middle >= 0, 1.0, slope)
+        yield Region(corners, region.weight * factor, region.bias * factor)
+
+
+def _cut(corners: np.ndarray, z: np.ndarray) -> list[np.ndarray]:
+    """A polygon cut along z = 0, with z given at its corners."""
+    small = 1e-9 * np.abs(z).max()
+    if z.min() >= -small or z.max() <= small:
+        return [corners]
+    sides: tuple[list, list] = ([], [])
+    for p, q, a, b in zip(
+        corners, np.roll(corners, -1, 0), z, np.roll(z, -1), strict=True
+    ):
+        for side, sign in zip(sides, (1, -1), strict=True):
+            if sign * a >= 0:
+                side.append(p)
+        if a * b < 0:
+            for side in sides:
+                side.append(p + a / (a - b) * (q - p))
+    return [np.array(side) for side in sides]
+
+
+@dataclass(frozen=True)
+class Affine:
+    """W and b, in float64."""
+
+    weight: np.ndarray
+    bias: np.ndarray
+
+
+def _steps(model: Chain) -> Iterator[Any]:
+    """Affine maps, and the slopes on the negative side of what stands between them."""
+    for layer in model.layers:
+        if isinstance(layer, Dense):
+            bias = np.zeros(layer.weight.shape[1]) if layer.bias is None else layer.bias
+            yield Affine(np.asarray(layer.weight, float), np.asarray(bias, float))
+        elif isinstance(layer, LeakyReLU | PReLU):
+            yield np.asarray(layer.slope, float)
+        elif isinstance(layer, Pointwise) and layer.function is jax.nn.relu:
+            yield np.asarray(0.0)
+        else:
+            raise InputError(
+                f"{type(layer).__name__} is not linear in pieces; give a network of "
+                "Dense layers and ReLUs (plain, leaky or with learned slopes)."
+            )

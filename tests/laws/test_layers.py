@@ -1,0 +1,153 @@
+"""What every layer keeps to: shapes, weights, absent rows, derivatives, files."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.test_util import check_grads
+from registries.layers import LAYERS
+
+from likely import files
+from likely.core import float64
+from likely.layers import cast, initial_state
+from likely.models import parameter_count
+from likely.typing import Model
+
+N = 5
+every = pytest.mark.parametrize("name", LAYERS)
+
+
+def rows(name: str) -> jax.Array:
+    """Rows that are nowhere near a kink at 0."""
+    x = np.random.default_rng(1).normal(size=(N, *LAYERS[name].row))
+    return jnp.asarray(x + 0.1 * np.sign(x))
+
+
+def made(name: str, seed: int = 0):
+    layer = LAYERS[name].make(jax.random.key(seed))
+    return layer, initial_state(layer)
+
+
+def trained(layer, state, X, w):
+    """A loss of the outputs that counts weights, and the state after."""
+    y, state = layer(X, w=w, key=jax.random.key(7), state=state)
+    y = jnp.where((w > 0).reshape(-1, *[1] * (y.ndim - 1)), y, 0)
+    target = jnp.cos(jnp.arange(y[0].size)).reshape(1, *y.shape[1:])
+    each = ((y - target) ** 2).reshape(len(w), -1).sum(1)
+    return w @ each / w.sum(), state
+
+
+slopes = eqx.filter_value_and_grad(trained, has_aux=True)
+
+
+def close(a, b, rtol=2e-5, atol=2e-6):
+    jax.tree.map(
+        lambda x, y: np.testing.assert_allclose(x, y, rtol, atol),
+        *(eqx.filter(tree, eqx.is_array) for tree in (a, b)),
+    )
+
+
+@every
+def test_shapes_and_parameters(name):
+    layer, state = made(name)
+    X = rows(name)
+    assert isinstance(layer, Model)
+    for key in (None, jax.random.key(1)):
+        y, after = layer(X, w=jnp.ones(N), key=key, state=state)
+        assert y.shape == (N, *LAYERS[name].out)
+        assert y.dtype == jnp.float32
+        assert jax.tree.structure(after) == jax.tree.structure(state)
+    assert parameter_count(layer) == LAYERS[name].parameters
+
+
+@every
+def test_use_is_of_single_rows_and_moves_nothing(name):
+    layer, state = made(name)
+    X = rows(name)
+    y, after = layer(X, state=state)
+    again, _ = layer(X, state=state)
+    np.testing.assert_array_equal(y, again)
+    close(after, state, 0, 0)
+    alone = [layer(X[i : i + 1], state=state)[0] for i in range(N)]
+    np.testing.assert_allclose(np.concatenate(alone), y, rtol=1e-5, atol=1e-6)
+
+
+@every
+def test_weight_two_is_the_row_twice(name):
+    if LAYERS[name].random:
+        pytest.skip("each row draws its own mask")
+    layer, state = made(name)
+    X = rows(name)
+    w = jnp.array([2.0, 1.0, 0.0, 1.0, 3.0])
+    (loss, after), slope = slopes(layer, state, X, w)
+    twice = X[np.repeat(np.arange(N), np.asarray(w, int))]
+    (same, again), other = slopes(layer, state, twice, jnp.ones(len(twice)))
+    close((loss, after, slope), (same, again, other))
+
+
+@every
+@pytest.mark.parametrize("garbage", [np.nan, np.inf])
+def test_garbage_in_an_absent_row_changes_nothing(name, garbage):
+    layer, state = made(name)
+    X, w = rows(name), jnp.array([1.0, 0.0, 2.0, 1.0, 0.0])
+    bad = X.at[np.array([1, 4])].set(garbage)
+    close(trained(layer, state, bad, w), trained(layer, state, X, w), 0, 0)
+
+
+@every
+def test_derivatives_are_slopes(name):
+    """Both modes and (of bricks) the second derivative, against finite differences."""
+    if not LAYERS[name].smooth:
+        pytest.skip("its derivative is a convention")
+    with float64():
+        layer, state = made(name)
+        learned, fixed = eqx.partition(layer, eqx.is_inexact_array)
+        X, w = rows(name), jnp.array([2.0, 1.0, 0.5, 1.0, 3])
+
+        def loss(learned, X, w):
+            return trained(eqx.combine(learned, fixed), state, X, w)[0]
+
+        point = (cast(learned, "float64"), X, w)
+        order = 1 if name.startswith("mlp") else 2
+        check_grads(jax.jit(loss), point, order, eps=1e-4, atol=1e-4, rtol=1e-4)
+
+
+@every
+def test_compiled_members_are_the_loop(name):
+    members, w = range(3), jnp.array([1.0, 0.0, 2.0, 1.0, 1.0])
+    triples = [(*made(name, m), rows(name) * (1 + m)) for m in members]
+    stacked = jax.tree.map(
+        lambda *a: jnp.stack(a) if eqx.is_array(a[0]) else a[0], *triples
+    )
+    together = eqx.filter_vmap(lambda triple: trained(*triple, w)[0])
+    losses = eqx.filter_jit(together)(stacked)
+    alone = [trained(*triple, w)[0] for triple in triples]
+    np.testing.assert_allclose(losses, alone, rtol=1e-5)
+
+
+@every
+def test_files_give_the_same_bits(name, tmp_path):
+    layer, state = made(name)
+    path = tmp_path / "layer.safetensors"
+    files.save((layer, state), path)
+    loaded = files.load(path)
+    X, w = rows(name), jnp.ones(N)
+    close(trained(*loaded, X, w), trained(layer, state, X, w), 0, 0)
+
+
+@every
+def test_half_precision_is_close(name):
+    layer, state = made(name)
+    X = rows(name)
+    half, after = cast(layer, "bfloat16")(
+        cast(X, "bfloat16"),
+        w=jnp.ones(N),
+        key=jax.random.key(7),
+        state=state,
+    )
+    if name != "mixed precision, float32":
+        assert half.dtype == jnp.bfloat16
+    assert all(a.dtype == jnp.float32 for a in jax.tree.leaves(after))
+    full, _ = layer(X, w=jnp.ones(N), key=jax.random.key(7), state=state)
+    np.testing.assert_allclose(np.asarray(half, float), full, rtol=0.1, atol=0.15)

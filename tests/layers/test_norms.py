@@ -1,0 +1,109 @@
+"""Hand-written derivatives against the plain versions beside them; precision; errors."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from likely.core import InputError, float64
+from likely.layers import (
+    BatchNorm,
+    Chain,
+    LayerNorm,
+    MixedPrecision,
+    batch_norm,
+    initial_state,
+    layer_norm,
+)
+
+
+@partial(jax.jit, static_argnums=0)
+def both(function, *args):
+    """Values, a pulled-back cotangent and the Hessian along a direction."""
+
+    def total(*args):
+        values = [y.ravel() for y in function(*args)]
+        return sum(y @ jnp.sin(1.0 + jnp.arange(y.size)) for y in values)
+
+    ahead = tuple(jnp.cos(jnp.arange(a.size)).reshape(a.shape) for a in args)
+    slope = jax.grad(total, argnums=tuple(range(len(args))))
+    return function(*args), jax.jvp(slope, args, ahead)
+
+
+def same(a, b):
+    jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, 1e-9, 1e-11), a, b)
+
+
+def test_batch_norm_by_hand_is_the_plain_one(rng):
+    with float64():
+        X = jnp.asarray(rng.normal(size=(6, 3)) + 3)
+        w = jnp.array([1.0, 2.0, 0.0, 1.0, 0.5, 3.0])
+        pair = (batch_norm.standardize, batch_norm.plain_standardize)
+        same(*(both(lambda X, w, f=f: f(X, w, 1e-5), X, w) for f in pair))
+
+
+def test_layer_norm_by_hand_is_the_plain_one(rng):
+    with float64():
+        X = jnp.asarray(rng.normal(size=(4, 6)) + 3)
+        pair = (layer_norm.standardize, layer_norm.plain_standardize)
+        same(*(both(lambda X, f=f: (f(X, 1e-5),), X) for f in pair))
+
+
+def test_epsilon_stands_inside_the_root(getkey):
+    """The notes' (1, 2, 3)·1e-3: 0.306 with ε in the root, 1.21 with ε beside it."""
+    X = jnp.array([[1e-3], [2e-3], [3e-3]])
+    norm = BatchNorm(1, epsilon=1e-5)
+    y, _ = norm(X, key=getkey(), state=norm.initial_state())
+    assert y[2, 0] == pytest.approx(0.306, abs=5e-4)
+    np.testing.assert_allclose(
+        LayerNorm(3, epsilon=1e-5)(X.T)[0][0], y[:, 0], rtol=1e-5
+    )
+
+
+def test_batch_norm_of_images_counts_positions_and_weights(rng, getkey):
+    X = rng.normal(size=(4, 3, 2, 5)).astype(np.float32)
+    w = np.array([1.0, 0.0, 2.0, 1.0])
+    norm = BatchNorm(5, rate=1.0)
+    y, state = norm(
+        jnp.asarray(X), w=jnp.asarray(w), key=getkey(), state=norm.initial_state()
+    )
+    kept = X[[0, 2, 2, 3]]
+    np.testing.assert_allclose(state.mean, kept.mean((0, 1, 2)), atol=1e-6)
+    np.testing.assert_allclose(state.variance, kept.var((0, 1, 2)), rtol=1e-5)
+    expected = (X[2] - kept.mean((0, 1, 2))) / np.sqrt(kept.var((0, 1, 2)) + 1e-5)
+    np.testing.assert_allclose(y[2], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_running_statistics_are_an_average_that_forgets(rng, getkey):
+    norm = BatchNorm(2, rate=0.25)
+    state, mean = norm.initial_state(), np.zeros(2)
+    for _ in range(4):
+        X = rng.normal(size=(8, 2))
+        _, state = norm(jnp.asarray(X, jnp.float32), key=getkey(), state=state)
+        mean = 0.75 * mean + 0.25 * X.mean(0)
+    np.testing.assert_allclose(state.mean, mean, rtol=1e-5)
+
+
+def test_a_far_mean_costs_no_digits():
+    """E x² − m² would be off by everything here."""
+    X = 4096 + np.array([[-1.0, 1.0, 2.0, -2.0]], np.float32)
+    y, _ = LayerNorm(4)(jnp.asarray(X))
+    np.testing.assert_allclose(y[0], (X[0] - 4096) / np.sqrt(2.5 + 1e-5), rtol=1e-4)
+
+
+def test_statistics_are_single_precision_in_half_precision_networks(rng, getkey):
+    """In bfloat16 a sum of 4096 ones is 256; statistics of such a batch must not be."""
+    X = jnp.asarray(3 + rng.normal(size=(4096, 2)), jnp.float32)
+    model = MixedPrecision(Chain(BatchNorm(2, rate=1.0), LayerNorm(2)), "bfloat16")
+    eta, state = model(X, key=getkey(), state=initial_state(model))
+    assert eta.dtype == jnp.float32
+    assert state[0].mean.dtype == jnp.float32
+    np.testing.assert_allclose(state[0].mean, X.mean(0), rtol=1e-3)
+    np.testing.assert_allclose(state[0].variance, X.var(0), rtol=5e-3)
+
+
+def test_no_state_is_a_sentence(getkey):
+    with pytest.raises(InputError, match="initial_state"):
+        Chain(BatchNorm(2))(jnp.ones((3, 2)), key=getkey())

@@ -1,0 +1,83 @@
+"""Every layer: how to make it, the shape of a row in and out, how many numbers it learns."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+
+from likely import layers as l
+from likely.models import mlp
+from likely.typing import Key
+
+D = 6
+
+
+class Example(NamedTuple):
+    make: Callable[[Key], Any]
+    parameters: int
+    row: tuple[int, ...] = (D,)
+    out: tuple[int, ...] = (D,)
+    random: bool = False
+    """Whether training draws a mask, so that a row twice is not a row of weight 2."""
+    smooth: bool = True
+    """Whether its derivative is the slope of its values, in any precision."""
+
+
+def wide(**settings: Any) -> Callable[[Key], Any]:
+    """A network that uses everything."""
+    return lambda key: mlp((D, 5, 5, 4, 3), key=key, **settings)
+
+
+def block(key: Key) -> l.Residual:
+    return l.Residual(
+        l.Chain(l.BatchNorm(D), jax.nn.silu, l.Dense(D, D, key=key)),
+        l.Dense(D, D, bias=False, key=jax.random.fold_in(key, 1)),
+    )
+
+
+LEARNED = {"prelu": D}
+ROUGH = ("heaviside", "straight_through")
+DEEP = (6 * 5 + 5) + (5 * 5 + 5) + (5 * 4 + 4) + (4 * 3 + 3)
+
+LAYERS: dict[str, Example] = {
+    "dense": Example(lambda k: l.Dense(D, 4, key=k), 28, out=(4,)),
+    "dense, no bias": Example(lambda k: l.Dense(D, 4, bias=False, key=k), 24, out=(4,)),
+    "dense, sequences": Example(lambda k: l.Dense(D, 4, key=k), 28, (3, D), (3, 4)),
+    "batch norm": Example(lambda k: l.BatchNorm(D), 2 * D),
+    "batch norm, images": Example(lambda k: l.BatchNorm(2), 4, (3, 3, 2), (3, 3, 2)),
+    "layer norm": Example(lambda k: l.LayerNorm(D), 2 * D),
+    "layer norm, images": Example(
+        lambda k: l.LayerNorm((3, 3, 2)), 36, (3, 3, 2), (3, 3, 2)
+    ),
+    "dropout": Example(lambda k: l.Dropout(0.3), 0, random=True),
+    "residual": Example(block, 12 + 42 + 36),
+    "chain": Example(
+        lambda k: l.Chain(l.Dense(D, 4, key=k), l.BatchNorm(4), jax.nn.silu),
+        36,
+        out=(4,),
+    ),
+    "mixed precision, float32": Example(
+        lambda k: l.MixedPrecision(l.Dense(D, 4, key=k), "float32"),
+        28,
+        out=(4,),
+        smooth=False,
+    ),
+    "mlp, tanh": Example(wide(activation="tanh"), DEEP, out=(3,)),
+    "mlp, batch norm, gelu": Example(
+        wide(norm="batch", activation="gelu"), DEEP + 2 * 14, out=(3,)
+    ),
+    "mlp, residual, layer norm, dropout": Example(
+        wide(norm="layer", activation="silu", dropout=0.2, residual=True),
+        DEEP + 5 * 4 + 2 * 14,
+        out=(3,),
+        random=True,
+    ),
+    **{
+        f"activation: {name}": Example(
+            lambda k, name=name: l.activation(name, D),
+            LEARNED.get(name, 0),
+            smooth=name not in ROUGH,
+        )
+        for name in l.ACTIVATIONS
+    },
+}
