@@ -11,7 +11,7 @@ from rich.table import Table
 
 from benchmarks.harness import measure
 
-MODULES = ("spine", "lasso", "tables", "autodiff", "startup")
+MODULES = ("spine", "lasso", "tables", "training", "autodiff", "startup")
 
 
 def main() -> None:

@@ -132,6 +132,8 @@ class Trace(eqx.Module):
     """Step sizes."""
     model: PyTree | None = None
     """The parameters after each step, where they were asked for."""
+    validation: Float[Array, "..."] | None = None
+    """The loss on other rows at each look, where there were any."""
 
 
 class Status(eqx.Module):
@@ -176,7 +178,8 @@ class Status(eqx.Module):
     DIVERGED,
     LEAST_NORM,
     UNDETERMINED,
-) = range(15)
+    CALLED_OFF,
+) = range(16)
 REASONS = (
     "still running after {steps} steps",
     "stopped at the step limit after {steps} steps; "
@@ -202,6 +205,8 @@ REASONS = (
     "stopped after {steps} steps where the loss does not depend on all parameters: the "
     "data there do not determine them (the largest gradient entry is {value:.3g}); "
     "try another start",
+    "stopped after {steps} steps because a callback asked for it; the largest gradient "
+    "entry was {value:.3g}",
 )
 CONVERGED = (GRADIENT, EXACT, JITTERED, ROUNDING, PARAMETERS, LOSS, GAP, LEAST_NORM)
 

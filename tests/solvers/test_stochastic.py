@@ -152,10 +152,13 @@ def test_a_run_in_pieces_is_the_whole_run(rng):
         capacity = len(whole.trace.loss)
         options = {"key": jax.random.key(0), "capacity": capacity}
         loop = Loop.of(solver, objective, model, data, **options)
-        advance = eqx.filter_jit(lambda loop, progress: loop.advance(progress))
+        advance = eqx.filter_jit(
+            lambda loop, progress, first: loop.advance(progress, first, first + 37)
+        )
         progress, looks = loop.start(model, None), 0
         while progress.run.reason == RUNNING:
-            saved = to_numpy(advance(loop, progress))  # as to a file and back
+            first = progress.run.step
+            saved = to_numpy(advance(loop, progress, first))  # as to a file and back
             progress = jax.tree.map(jnp.asarray, saved)
             looks += 1
         pieces = loop.finish(progress)

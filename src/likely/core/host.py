@@ -11,11 +11,17 @@ import sys
 _ARENA_MAX, _MMAP_MAX, _TRIM_THRESHOLD, _TOP_PAD = -8, -4, -1, -2
 
 
-def tune_host() -> bool:
+def tune_host(devices: int | None = None) -> bool:
     """Let this process keep the memory of large arrays between calls (Linux, glibc).
 
     Call it first, before large arrays are made. Returns whether it took effect.
+
+    Args:
+        devices: how many devices the CPU should look like, for members of an ensemble
+            or shares of a batch that are computed side by side; by custom one a core.
     """
+    if devices is not None:
+        _split_host(devices)
     if not sys.platform.startswith("linux"):
         return False
     try:
@@ -29,3 +35,19 @@ def tune_host() -> bool:
         _TOP_PAD: 64 << 20,
     }
     return all([mallopt(name, value) for name, value in settings.items()])
+
+
+def _split_host(devices: int) -> None:
+    """Let JAX see several CPU devices; only possible before it has computed anything."""
+    import jax
+
+    from likely.core.checks import InputError
+
+    try:
+        jax.config.update("jax_num_cpu_devices", int(devices))
+    except RuntimeError as error:
+        if len(jax.devices("cpu")) != devices:
+            raise InputError(
+                "the number of devices can only be chosen before JAX computes anything; "
+                "call tune_host(devices=...) first."
+            ) from error

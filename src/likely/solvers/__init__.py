@@ -1,5 +1,6 @@
 """3b. How objectives are minimised. Settings only: solvers know no probability."""
 
+from likely.solvers.averaging import ExponentialAverage, UniformAverage
 from likely.solvers.bfgs import BFGS
 from likely.solvers.block_coordinate import BlockCoordinate
 from likely.solvers.clipping import ClipByNorm, ClipByValue
@@ -26,6 +27,7 @@ from likely.solvers.levenberg_marquardt import LevenbergMarquardt
 from likely.solvers.line_search import bracket, golden_section
 from likely.solvers.minibatches import Minibatches
 from likely.solvers.newton import Newton
+from likely.solvers.noise import Noise
 from likely.solvers.proximal import ProximalGradient
 from likely.solvers.ridge import ridge, ridge_folds
 from likely.solvers.schedules import (
@@ -65,6 +67,7 @@ __all__ = [
     "Cosine",
     "Curve",
     "CurveFit",
+    "ExponentialAverage",
     "ExponentialDecay",
     "Function",
     "Genetic",
@@ -80,6 +83,7 @@ __all__ = [
     "Momentum",
     "Nesterov",
     "Newton",
+    "Noise",
     "ParameterChange",
     "ProximalGradient",
     "RMSprop",
@@ -90,6 +94,7 @@ __all__ = [
     "StepDecay",
     "StepForecast",
     "SumOfSquares",
+    "UniformAverage",
     "Validation",
     "WarmUp",
     "Whitened",

@@ -15,8 +15,10 @@ import optax
 from jaxtyping import Array, Bool, Float, PyTree
 
 from likely.core.checks import InputError
+from likely.solvers.averaging import AbstractAverage
 from likely.solvers.clipping import AbstractClip, norm
 from likely.solvers.flat import capacity_of
+from likely.solvers.noise import Noise
 from likely.solvers.schedules import AbstractSchedule, as_schedule
 from likely.solvers.settings import Real, Whole, real, whole
 from likely.solvers.stochastic import descend
@@ -41,6 +43,10 @@ class AbstractFirstOrder(eqx.Module):
         stop: `GradientNorm`, `ParameterChange`, `RelativeLoss`, or several.
         validation: `Validation`, to stop by the loss on other rows.
         path: whether the trace keeps the parameters of each step.
+        average: `ExponentialAverage` or `UniformAverage` of the weights, to be returned.
+        noise: `Noise` on inputs, weights or targets in training.
+        accumulate: parts in which the gradient of a batch is computed, one after
+            another: the same gradient in less memory.
     """
 
     rate: eqx.AbstractVar[AbstractSchedule]
@@ -54,6 +60,9 @@ class AbstractFirstOrder(eqx.Module):
     )
     validation: Validation | None = eqx.field(default=None, kw_only=True)
     path: bool = eqx.field(static=True, default=False, kw_only=True)
+    average: AbstractAverage | None = eqx.field(default=None, kw_only=True)
+    noise: Noise | None = eqx.field(default=None, kw_only=True)
+    accumulate: int = eqx.field(static=True, default=1, kw_only=True)
 
     @abstractmethod
     def transform(self, rate: Float[Array, ""]) -> optax.GradientTransformation:
@@ -63,6 +72,14 @@ class AbstractFirstOrder(eqx.Module):
         self, objective, model, data: Batch, *, key: Key | None, state: State = None
     ) -> Solution:
         """Minimise the objective over the parameters of the model."""
+        self.check(key)
+        capacity = capacity_of(self.steps)
+        return descend(
+            self, objective, model, data, key=key, state=state, capacity=capacity
+        )
+
+    def check(self, key: Key | None) -> None:
+        """Refuse settings that cannot be, with a sentence."""
         if self.batch_size is not None and self.batch_size < 1:
             raise InputError(
                 f"batch_size is {self.batch_size}; give at least 1 row, "
@@ -70,10 +87,11 @@ class AbstractFirstOrder(eqx.Module):
             )
         if key is None and self.batch_size is not None:
             raise InputError("minibatches are drawn at random; give the solver a key.")
-        capacity = capacity_of(self.steps)
-        return descend(
-            self, objective, model, data, key=key, state=state, capacity=capacity
-        )
+        if self.accumulate < 1:
+            raise InputError(
+                f"accumulate is {self.accumulate}; give the number of parts of a batch, "
+                "at least 1."
+            )
 
 
 def _rate(default: float):

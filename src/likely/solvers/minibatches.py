@@ -45,8 +45,8 @@ class Minibatches(eqx.Module):
     def take(self, data: Batch, rows: Int[Array, " r"]) -> Batch:
         """These rows of the data, the missing one absent and the others worth more."""
         batch = jax.tree.map(lambda a: jnp.take(a, rows, axis=0, mode="clip"), data)
-        if self.count * self.size == self.n:
+        if self.count * self.size == self.n and len(rows) == self.size:
             return batch
         present = rows < self.n
-        share = self.size / present.sum()
+        share = len(rows) / present.sum()
         return batch._replace(w=jnp.where(present, batch.w * share, 0.0))

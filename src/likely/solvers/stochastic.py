@@ -5,10 +5,11 @@ it clips, asks the schedule for $η_t$ and moves by the solver's rule (`Stepper`
 order and noise are functions of (key, step); all that a run needs to go on is its
 `Progress`.
 
-The steps run in chunks, the chunks in blocks of whole epochs, all in `while_loop`s: so
-the number of steps is data and not program, an epoch is shuffled once, and under `vmap`
-the trace is touched once a chunk. `Loop.start`, `Loop.advance` (a block) and
-`Loop.finish` are the pieces for those who want to look in between.
+The steps run in blocks of whole epochs, so that an epoch is shuffled once. Both loops
+are `while_loop`s: the number of steps is data and not program, and where they are cut
+changes no bit. Under `vmap` all runs go in step (`lockstep`), those that have stopped
+frozen. `Loop.start`, `Loop.advance` and `Loop.finish` are the pieces for those who
+want to look in between; `solvers.training` does.
 """
 
 from typing import Any, NamedTuple
@@ -16,15 +17,19 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Int, PyTree
 
 from likely.core.rows import fill_absent
+from likely.solvers.lockstep import any_running
 from likely.solvers.minibatches import Minibatches
 from likely.solvers.stepper import Run, Stepper
 from likely.solvers.stopping import Best
 from likely.typing import RUNNING, Batch, Key, Solution, State, Status, Trace
 
-CHUNK = 64
+AT_ONCE = 64
+"""Steps whose order is drawn together where epochs are short."""
+FOREVER = np.iinfo(np.int32).max
 
 
 class Progress(NamedTuple):
@@ -40,93 +45,145 @@ class Loop(eqx.Module):
 
     Args:
         stepper: the solver on the objective.
-        data: all the rows, absent ones made harmless.
+        data: all the rows, absent ones made harmless; of a stream some of them.
+        mean_weight: of all the rows.
         key: for the batch order, a function of (key, epoch).
         capacity: how many steps the trace keeps; a longer run is thinned evenly.
+        layout: where rows and parameters live, on several devices; see
+            `training.Layout`.
     """
 
     stepper: Stepper
     data: Batch
+    mean_weight: Array
     key: Key | None
     capacity: int = eqx.field(static=True)
+    layout: Any = eqx.field(static=True, default=None)
 
     @classmethod
     def of(
         cls, solver: Any, objective: Any, model: Any, data: Batch, **options: Any
     ) -> "Loop":
-        """Put together; the options are `key` and `capacity`."""
+        """Put together.
+
+        The options are `key`, `capacity`, `layout`, and for a stream the number of its
+        rows `n` and their `mean_weight`.
+        """
         order, noise = (None, None)
         if options["key"] is not None:
             order, noise = jax.random.split(options["key"])
-        batches = Minibatches.of(len(data.w), solver.batch_size)
+        batches = Minibatches.of(options.get("n") or len(data.w), solver.batch_size)
         static = eqx.filter(model, eqx.is_inexact_array, inverse=True)
         stepper = Stepper(solver, objective, static, batches, noise)
-        return cls(stepper, fill_absent(data), order, options["capacity"])
+        mean = options.get("mean_weight")
+        mean = jnp.asarray(data.w).mean() if mean is None else mean
+        capacity, layout = options["capacity"], options.get("layout")
+        return cls(stepper, fill_absent(data), mean, order, capacity, layout)
 
     def start(self, model: Any, state: State) -> Progress:
         """Before the first step."""
         params, watch = eqx.filter(model, eqx.is_inexact_array), self.solver.validation
         run = self.stepper.start(params, state, self.data)
-        best = None if watch is None else watch.init(run.loss, params, state)
+        best = None
+        if watch is not None:
+            best = watch.init(run.loss, params, state, self.capacity)
         return Progress(run, best, self.blank(self.capacity, run))
 
-    def advance(self, progress: Progress) -> Progress:
-        """A block of steps, and a look at the validation rows if there are any."""
-        run, best, trace = progress
-        end = run.step + self.block
-        order = self.order(run.step)
-        run, trace = jax.lax.while_loop(
-            lambda c: (c[0].reason == RUNNING) & (c[0].step < end),
-            lambda c: self.chunk(*c, order, end),
-            (run, trace),
-        )
-        if best is not None:
-            run, best = self.look(run, best)
-        return Progress(run, best, trace)
+    def advance(self, progress: Progress, first: Any, until: Any = FOREVER) -> Progress:
+        """Steps `first`, ..., `until` − 1, with looks at the validation rows if any.
 
-    def chunk(self, run: Run, trace: Trace, order, end: Array) -> tuple[Run, Trace]:
-        """Some steps, then their entries in the trace."""
-        first, length = run.step, min(self.block, CHUNK)
-        last = jnp.minimum(end, first + length)
+        Args:
+            progress: after the steps before `first`.
+            first: the number of the next step: `progress.run.step`, but as one number
+                for all members of a `vmap`.
+            until: where to pause.
+        """
 
-        def one(c: tuple[Run, Trace]) -> tuple[Run, Trace]:
-            at = c[0].step
-            new, entry = self.stepper.step(c[0], self.batch(order, at))
-            return new, jax.tree.map(lambda a, e: a.at[at - first].set(e), c[1], entry)
+        def block(c: tuple[Array, Progress]) -> tuple[Array, Progress]:
+            at, progress = c
+            start = at - at % self.block
+            order = self.order(start)
+            end = jnp.minimum(start + self.block, until)
+            at, progress = self.steps(
+                progress, at, end, lambda t: self.batch(order, t - start)
+            )
+            return at, self.look(progress, at == start + self.block)
 
-        run, entries = jax.lax.while_loop(
-            lambda c: (c[0].reason == RUNNING) & (c[0].step < last),
+        at = jnp.asarray(first, jnp.int32)
+        return jax.lax.while_loop(
+            lambda c: (c[0] < until) & any_running(c[1].run.reason),
+            block,
+            (at, progress),
+        )[1]
+
+    def steps(self, progress: Progress, at, end, batch) -> tuple[Array, Progress]:
+        """Steps up to `end` on the batches that `batch(t)` gives; also where it came to."""
+
+        def one(c: tuple[Array, Run, Trace]) -> tuple[Array, Run, Trace]:
+            at, run, trace = c
+            new, entry = self.stepper.step(run, batch(at), at)
+            if self.layout is not None:
+                new = self.layout.keep(new)
+            return at + 1, new, self.record(trace, entry, at, run.reason == RUNNING)
+
+        at, run, trace = jax.lax.while_loop(
+            lambda c: (c[0] < end) & any_running(c[1].reason),
             one,
-            (run, self.blank(length, run)),
+            (at, progress.run, progress.trace),
         )
-        at = first + jnp.arange(length)
-        stride = 1 + jnp.maximum(self.solver.steps - 1, 0) // (self.capacity - 1)
-        slot = jnp.where((at < last) & (at % stride == 0), at // stride, self.capacity)
-        return run, jax.tree.map(
-            lambda t, e: t.at[slot].set(e, mode="drop"), trace, entries
-        )
+        return at, progress._replace(run=run, trace=trace)
 
-    def look(self, run: Run, best: Best) -> tuple[Run, Best]:
-        """Judge by the validation rows."""
-        watch = self.solver.validation
+    def record(self, trace: Trace, entry: Trace, at: Array, runs: Array) -> Trace:
+        """The trace with one more step, if it is one of those that are kept."""
+        stride = 1 + jnp.maximum(self.solver.steps - 1, 0) // (self.capacity - 1)
+        slot = jnp.minimum(at // stride, self.capacity - 1)
+        keep = runs & (at % stride == 0)
+
+        def put(t: Array, e: Array) -> Array:
+            old = jax.lax.dynamic_index_in_dim(t, slot, keepdims=False)
+            new = jnp.where(keep, e, old).astype(t.dtype)
+            return jax.lax.dynamic_update_index_in_dim(t, new, slot, 0)
+
+        return jax.tree.map(put, trace, entry)
+
+    def look(self, progress: Progress, due: Array) -> Progress:
+        """Judge by the validation rows at the end of a block, and of the run."""
+        if progress.best is None:
+            return progress
+        due = due | ~any_running(progress.run.reason)
+        return jax.lax.cond(due, lambda p: self.judge(p), lambda p: p, progress)
+
+    def judge(self, progress: Progress) -> Progress:
+        """Look at the validation rows."""
+        run, best, trace = progress
+        watch, average = self.solver.validation, self.solver.average
         data = fill_absent(watch.data)
         # an objective divides by the mean weight of the rows it was made for
-        share = len(data.w) * self.data.w.mean() / data.w.sum()
+        share = len(data.w) * self.mean_weight / data.w.sum()
         data = data._replace(w=data.w * share)
-        loss, _ = self.stepper.loss(run.params, data, None, run.state)
-        best = watch.look(best, loss, run)
+        params = run.params if average is None else run.average
+        loss, _ = self.stepper.loss(params, data, None, run.state)
+        looks = -(-self.solver.steps // self.block)
+        stride = 1 + jnp.maximum(looks - 1, 0) // (self.capacity - 1)
+        best = watch.look(best, loss, run._replace(params=params), stride)
         stop = (best.waited >= watch.patience) & (run.reason == RUNNING)
         reason = jnp.where(stop, watch.reason, run.reason)
         value = jnp.where(stop, best.loss, run.value)
-        return run._replace(reason=reason, value=value), best
+        return Progress(run._replace(reason=reason, value=value), best, trace)
 
     def finish(self, progress: Progress) -> Solution:
         """The solution: the best on the validation rows, or without them the last."""
-        run, end = progress.run, progress.best or progress.run
-        model = eqx.combine(end.params, self.stepper.static)
-        loss = run.loss if progress.best is None else progress.best.training
+        run, best, trace = progress
+        params = run.params if self.solver.average is None else run.average
+        state, loss = run.state, run.loss
+        if best is not None:
+            params, state, loss = best.params, best.state, best.training
+            trace = eqx.tree_at(
+                lambda t: t.validation, trace, best.looks, is_leaf=lambda a: a is None
+            )
+        model = eqx.combine(params, self.stepper.static)
         status = Status(run.reason, run.step, run.value)
-        return Solution(model, end.state, loss, progress.trace, status)
+        return Solution(model, state, loss, trace, status)
 
     # What the pieces share ------------------------------------------------------------
 
@@ -139,7 +196,7 @@ class Loop(eqx.Module):
     def block(self) -> int:
         """Steps shuffled at once: one epoch, or several short ones."""
         count, watch = self.stepper.batches.count, self.solver.validation
-        return count * (max(1, CHUNK // count) if watch is None else watch.every)
+        return count * (max(1, AT_ONCE // count) if watch is None else watch.every)
 
     def order(self, step: Int[Array, ""]) -> Int[Array, "steps r"] | None:
         """The rows of each step of the block that starts here."""
@@ -150,11 +207,15 @@ class Loop(eqx.Module):
         rows = jax.vmap(lambda epoch: batches.order(key, epoch))(epochs)
         return rows.reshape(self.block, batches.size)
 
-    def batch(self, order: Int[Array, "steps r"] | None, step: Int[Array, ""]) -> Batch:
-        """The rows of a step."""
+    def batch(self, order: Int[Array, "steps r"] | None, i: Int[Array, ""]) -> Batch:
+        """The rows of step i of a block."""
         if order is None:
-            return self.data
-        return self.stepper.batches.take(self.data, order[step % self.block])
+            return self.data if self.layout is None else self.layout.rows(self.data)
+        batches, rows = self.stepper.batches, order[i]
+        if self.layout is not None:
+            rows = self.layout.indices(rows, batches.n)
+        batch = batches.take(self.data, rows)
+        return batch if self.layout is None else self.layout.rows(batch)
 
     def blank(self, length: int, run: Run) -> Trace:
         """A trace with nothing in it yet."""
@@ -170,9 +231,4 @@ class Loop(eqx.Module):
 def descend(solver, objective, model, data: Batch, *, key, state, capacity) -> Solution:
     """Run the loop to its end."""
     loop = Loop.of(solver, objective, model, data, key=key, capacity=capacity)
-    progress = jax.lax.while_loop(
-        lambda p: p.run.reason == RUNNING,
-        lambda p: loop.advance(p),  # a bound method would be hashed, and holds arrays
-        loop.start(model, state),
-    )
-    return loop.finish(progress)
+    return loop.finish(loop.advance(loop.start(model, state), 0))

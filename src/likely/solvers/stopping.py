@@ -15,6 +15,8 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from likely.solvers.settings import Real, Whole, real, whole
 from likely.typing import GRADIENT, LOSS, PARAMETERS, VALIDATION, Batch, State
 
+FOREVER = 2**31 - 1
+
 
 class Seen(NamedTuple):
     """What a rule may look at, at each step."""
@@ -96,6 +98,10 @@ class Best(NamedTuple):
     params: PyTree
     state: PyTree
     waited: Int[Array, ""]
+    count: Int[Array, ""]
+    """Of looks so far."""
+    looks: Float[Array, " looks"]
+    """The loss at each, thinned evenly; NaN after the last."""
 
 
 class Validation(eqx.Module):
@@ -112,18 +118,28 @@ class Validation(eqx.Module):
     every: int = eqx.field(static=True, default=1)
     reason: ClassVar[int] = VALIDATION
 
-    def init(self, training: Float[Array, ""], params: PyTree, state: State) -> Best:
+    def init(
+        self, training: Float[Array, ""], params: PyTree, state: State, capacity: int
+    ) -> Best:
         """Nothing seen yet."""
-        worst = jnp.full_like(training, jnp.inf)
-        return Best(worst, training, params, state, jnp.zeros((), jnp.int32))
+        worst, none = jnp.full_like(training, jnp.inf), jnp.zeros((), jnp.int32)
+        looks = jnp.full(capacity, jnp.nan, training.dtype)
+        return Best(worst, training, params, state, none, none, looks)
 
-    def look(self, best: Best, loss: Float[Array, ""], run: Any) -> Best:
-        """The best so far, after a look at where a run is."""
+    def look(self, best: Best, loss: Float[Array, ""], run: Any, stride: Any) -> Best:
+        """The best so far, after a look at where a run is; each `stride`-th is kept."""
         better = loss < best.loss
-        now = Best(
-            loss, run.loss, run.params, run.state, jnp.full_like(best.waited, -1)
+
+        def chosen(new: Any, old: Any) -> Any:
+            return jnp.where(better, new.astype(old.dtype), old)
+
+        slot = jnp.where(best.count % stride == 0, best.count // stride, FOREVER)
+        return Best(
+            loss=chosen(loss, best.loss),
+            training=chosen(run.loss, best.training),
+            params=jax.tree.map(chosen, run.params, best.params),
+            state=jax.tree.map(chosen, run.state, best.state),
+            waited=jnp.where(better, 0, best.waited + 1),
+            count=best.count + 1,
+            looks=best.looks.at[slot].set(loss.astype(best.looks.dtype), mode="drop"),
         )
-        best = jax.tree.map(
-            lambda a, b: jnp.where(better, a.astype(b.dtype), b), now, best
-        )
-        return best._replace(waited=best.waited + 1)

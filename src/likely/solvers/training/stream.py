@@ -1,0 +1,120 @@
+"""Rows that do not fit in memory: arrays that are mapped and not loaded."""
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from likely.core.checks import InputError
+from likely.typing import Batch
+
+WINDOW = 4096
+"""Rows that stand together on the disk and are read together."""
+
+
+class Stream:
+    """Rows on disk, in the place of a `Batch`.
+
+    Args:
+        x: (n, ...) inputs: an array, by custom `np.load(path, mmap_mode="r")`.
+        y: (n, ...) targets.
+        w: (n,) row weights, or None for ones.
+        window: rows that are read together.
+    """
+
+    def __init__(self, x: Any, y: Any, w: Any = None, *, window: int = WINDOW):
+        self.x, self.y, self.w, self.window = x, y, w, window
+        self.n = len(y)
+        if len(x) != self.n or (w is not None and len(w) != self.n):
+            raise InputError(
+                f"x has {len(x)} rows, y has {self.n}"
+                f"{'' if w is None else f' and w has {len(w)}'}; give as many of each."
+            )
+        total = self.n if w is None else sum(np.sum(p) for p in _pieces(w))
+        self.total_weight = float(total)
+        if not self.total_weight > 0:
+            raise InputError("the weights sum to zero; there is no row to learn from.")
+
+    @property
+    def mean_weight(self) -> float:
+        """Of all rows."""
+        return self.total_weight / self.n
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike, **options: Any) -> "Stream":
+        """What `Stream.write` wrote."""
+        path = Path(folder)
+        parts = json.loads((path / "stream.json").read_text("utf-8"))
+        arrays = {
+            name: np.memmap(
+                path / f"{name}.bin", part["dtype"], "r", shape=tuple(part["shape"])
+            )
+            for name, part in parts.items()
+        }
+        return cls(**arrays, **options)
+
+    @classmethod
+    def write(cls, folder: str | os.PathLike, chunks: Iterable[tuple]) -> "Stream":
+        """Put chunks of (x, y) or (x, y, w) on disk, one after another, and open them.
+
+        For tables that can only be read from front to back.
+        """
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        parts: dict[str, dict] = {}
+        files: dict[str, Any] = {}
+        try:
+            for chunk in chunks:
+                for name, rows in zip(("x", "y", "w"), chunk, strict=False):
+                    rows = np.ascontiguousarray(_single(np.asarray(rows)))
+                    part = parts.setdefault(
+                        name, {"dtype": rows.dtype.str, "shape": [0, *rows.shape[1:]]}
+                    )
+                    if part["shape"][1:] != list(rows.shape[1:]):
+                        raise InputError(
+                            f"the chunks of {name} have different columns."
+                        )
+                    if name not in files:
+                        files[name] = (path / f"{name}.bin").open("wb")
+                    part["shape"][0] += len(rows)
+                    files[name].write(rows.astype(part["dtype"]).data)
+        finally:
+            for file in files.values():
+                file.close()
+        if not parts:
+            raise InputError("there are no chunks, so there is no row to learn from.")
+        (path / "stream.json").write_text(json.dumps(parts), "utf-8")
+        return cls.open(folder)
+
+    def rows(self, rows: np.ndarray) -> Batch:
+        """Some rows, in this order, in memory; n stands for a missing one."""
+        present = rows < self.n
+        at = np.where(present, rows, 0)
+        order = np.argsort(at, kind="stable")
+
+        def read(a: Any) -> np.ndarray:
+            """In the order of the disk, a window at a time, to their places."""
+            first = _single(np.asarray(a[:1]))
+            found = np.empty((len(rows), *first.shape[1:]), first.dtype)
+            for start in range(0, len(rows), WINDOW):
+                some = order[start : start + WINDOW]
+                found[some] = a[at[some]]
+            return found
+
+        w = np.ones(len(rows), np.float32)
+        if self.w is not None:
+            w = read(self.w).astype(np.float32)
+        return Batch(read(self.x), read(self.y), np.where(present, w, np.float32(0)))
+
+
+def _pieces(a: Any) -> Iterable[np.ndarray]:
+    for start in range(0, len(a), 2**20):
+        yield np.asarray(a[start : start + 2**20], np.float64)
+
+
+def _single(a: np.ndarray) -> np.ndarray:
+    """Numbers as networks take them: float32."""
+    return a.astype(np.float32) if a.dtype == np.float64 else a
