@@ -1,0 +1,70 @@
+r"""Probabilities from scores: η_c = a·s_c + b_c, by maximum likelihood on held-out rows.
+
+With two classes, s = (0, f), this is Platt's sigmoid. Scores that separate the classes
+would make a infinite; as Platt does, a row of class c counts as class c with probability
+(N_c + 1)/(N_c + K) and as each other with 1/(N_c + K).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import logsumexp
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """a and b."""
+
+    slope: float
+    bias: Float[np.ndarray, " c"]
+
+    def __call__(self, S: Float[np.ndarray, "n c"]) -> Float[np.ndarray, "n c"]:
+        """η of each row."""
+        return self.slope * S + self.bias
+
+
+def scaling(
+    S: Float[np.ndarray, "n c"],
+    codes: Int[np.ndarray, " n"],
+    w: Float[np.ndarray, " n"],
+    *,
+    max_steps: int = 100,
+) -> Scaling:
+    """Damped Newton steps until the gradient vanishes."""
+    n, c = S.shape
+    counts = np.bincount(codes, w, minlength=c)
+    T = np.tile((1 / (counts + c))[codes][:, None], (1, c))
+    T[np.arange(n), codes] = ((counts + 1) / (counts + c))[codes]
+    size = float(np.sqrt(np.average(((S - S.mean(1, keepdims=True)) ** 2).sum(1), weights=w)))
+    S = S / size if size > 0 else S
+    theta = np.r_[0.0, np.log(np.maximum(counts, 0.5))]
+
+    def loss(theta: np.ndarray) -> float:
+        eta = theta[0] * S + theta[1:]
+        return float(w @ (logsumexp(eta, axis=1) - (T * eta).sum(1)))
+
+    now = loss(theta)
+    for _ in range(max_steps):
+        eta = theta[0] * S + theta[1:]
+        P = np.exp(eta - logsumexp(eta, axis=1, keepdims=True))
+        R = w[:, None] * (P - T)
+        g = np.r_[(R * S).sum(), R.sum(0)]
+        if np.abs(g).max() <= 1e-10 * w.sum():
+            break
+        mean = (P * S).sum(1)
+        H = np.empty((c + 1, c + 1))
+        H[0, 0] = w @ ((P * S**2).sum(1) - mean**2)
+        H[0, 1:] = H[1:, 0] = (w[:, None] * P * (S - mean[:, None])).sum(0)
+        WP = w[:, None] * P
+        H[1:, 1:] = np.diag(WP.sum(0)) - P.T @ WP
+        p = -np.linalg.lstsq(H, g, rcond=1e-12)[0]
+        t = 1.0
+        while t > 1e-8 and not loss(theta + t * p) <= now + 1e-4 * t * (g @ p):
+            t *= 0.5
+        if t <= 1e-8:
+            break
+        theta = theta + t * p
+        now = loss(theta)
+    slope = theta[0] / size if size > 0 else theta[0]
+    return Scaling(float(slope), theta[1:] - theta[1:].mean())
