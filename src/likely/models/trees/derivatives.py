@@ -23,28 +23,38 @@ from likely.models.trees.compiled import kernel
 FIXED_NORMAL, NORMAL, BERNOULLI, CATEGORICAL, POISSON = range(5)
 
 
-@kernel(void(int64, float64[:, ::1], float64[::1], float64[:, ::1], float64[:, ::1]))
+@kernel(
+    void(
+        int64,
+        float64[:, ::1],
+        float64[::1],
+        float64[:, ::1],
+        float64[:, ::1],
+        int64,
+        int64,
+    )
+)
 @no_type_check
-def closed_form(kind, eta, y, g, h):
-    """Fill g and h, (k, n), for η, (n, k)."""
-    n, k = eta.shape
+def closed_form(kind, eta, y, g, h, start, stop):  # noqa: PLR0917
+    """Fill g and h, (k, n), for η, (n, k), in these rows."""
+    k = eta.shape[1]
     if kind == FIXED_NORMAL:
-        for i in range(n):
+        for i in range(start, stop):
             g[0, i] = eta[i, 0] - y[i]
             h[0, i] = 1.0
     elif kind == NORMAL:
-        for i in range(n):
+        for i in range(start, stop):
             precision = np.exp(-2 * eta[i, 1])
             r = eta[i, 0] - y[i]
             g[0, i], h[0, i] = r * precision, precision
             g[1, i], h[1, i] = 1 - r * r * precision, 2.0
     elif kind == BERNOULLI:
-        for i in range(n):
+        for i in range(start, stop):
             p = 1 / (1 + np.exp(-eta[i, 0]))
             g[0, i] = p - y[i]
             h[0, i] = p * (1 - p)
     elif kind == CATEGORICAL:
-        for i in range(n):
+        for i in range(start, stop):
             top, total = eta[i, 0], 0.0
             for c in range(1, k):
                 top = max(top, eta[i, c])
@@ -56,7 +66,7 @@ def closed_form(kind, eta, y, g, h):
                 g[c, i] = p - (1.0 if y[i] == c else 0.0)
                 h[c, i] = p * (1 - p)
     else:
-        for i in range(n):
+        for i in range(start, stop):
             mean = np.exp(min(eta[i, 0], 700.0))
             g[0, i] = mean - y[i]
             h[0, i] = max(mean, abs(mean - y[i]))
@@ -90,3 +100,13 @@ def quantise(g, h, w, unit, out, bits, most):  # noqa: PLR0917
             out[i, 0] = int64(np.rint(g[i] * v * shift_g))
             out[i, 1] = (int64(np.rint(h[i] * v * shift_h)) << bits) + w[i]
     return 1 / shift_g, 1 / shift_h, sum_h
+
+
+@kernel(void(float64[:, ::1], int64, types.int32[::1], int64[:, ::1], float64[:, ::1]))
+@no_type_check
+def add_to_rows(eta, entry, rows, leaves, value):
+    """Move one entry of η of every row by the value of its leaf."""
+    for leaf in range(len(leaves)):
+        step = value[leaves[leaf, 0], 0]
+        for i in range(leaves[leaf, 1], leaves[leaf, 2]):
+            eta[rows[i], entry] += step
