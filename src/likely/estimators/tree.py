@@ -93,8 +93,7 @@ class _Drawn:
     @property
     def tree_(self) -> Grown:
         """The one tree."""
-        t = self.trees_
-        return Grown(t.nodes, t.set_at, t.sets, t.value, t.weight, t.gain)
+        return self.trees_.tree(0)
 
     def get_depth(self) -> int:
         """The most questions on the way to a leaf."""

@@ -41,7 +41,7 @@ from likely.models.trees.derivatives import (
     add_to_rows,
     closed_form,
 )
-from likely.models.trees.ensemble import Grown, Trees
+from likely.models.trees.ensemble import Grown, Trees, closed
 from likely.models.trees.fixed_point import fixed_weights
 from likely.models.trees.kernels import add_leaves
 from likely.typing import Batch
@@ -203,7 +203,7 @@ class _Held:
             self.X,
             self.bins.cuts,
             self.bins.categorical,
-            tree.nodes,
+            closed(tree.nodes),
             tree.set_at,
             tree.sets,
             np.array([0, len(tree.nodes)]),

@@ -22,6 +22,16 @@ class Grown(NamedTuple):
     gain: np.ndarray
 
 
+LEAF = np.uint64(0xFF)
+"""Everything goes left; the place of the leaf itself is put above."""
+
+
+def closed(nodes: np.ndarray) -> np.ndarray:
+    """The nodes of one tree with leaves (0) that lead to themselves."""
+    own = np.arange(len(nodes), dtype=np.uint64) << np.uint64(32)
+    return np.where(nodes == 0, own | LEAF, nodes)
+
+
 class Trees(eqx.Module):
     """Trees one after the other; η of a row is `start` plus the sum of its leaves.
 
@@ -64,7 +74,7 @@ class Trees(eqx.Module):
             groups = [0] * len(grown)
         return cls(
             bins,
-            np.concatenate([tree.nodes for tree in grown]),
+            np.concatenate([closed(tree.nodes) for tree in grown]),
             np.concatenate(set_at).astype(np.int32),
             np.concatenate([tree.sets for tree in grown]),
             np.concatenate([tree.value for tree in grown]),
@@ -81,9 +91,9 @@ class Trees(eqx.Module):
     @property
     def left(self) -> np.ndarray:
         """The left child of each node, among all nodes; -1 at a leaf."""
-        inside = (self.nodes >> np.uint64(32)).astype(np.int64)
-        own = np.repeat(self.roots[:-1], np.diff(self.roots))
-        return np.where(inside > 0, inside + own, -1)
+        root = np.repeat(self.roots[:-1], np.diff(self.roots))
+        left = (self.nodes >> np.uint64(32)).astype(np.int64) + root
+        return np.where(left != np.arange(len(left)), left, -1)
 
     @property
     def feature(self) -> np.ndarray:
@@ -109,9 +119,12 @@ class Trees(eqx.Module):
             depth[left[node] : left[node] + 2] = depth[node] + 1
         return depth
 
-    def tree(self, t: int) -> slice:
-        """Where the nodes of a tree are."""
-        return slice(int(self.roots[t]), int(self.roots[t + 1]))
+    def tree(self, t: int) -> Grown:
+        """One of the trees by itself; its leaves are 0."""
+        at = slice(int(self.roots[t]), int(self.roots[t + 1]))
+        nodes = np.where(self.left[at] < 0, np.uint64(0), self.nodes[at])
+        arrays = (self.value[at], self.weight[at], self.gain[at])
+        return Grown(nodes, self.set_at[at], self.sets, *arrays)
 
     def eta(
         self, X: Float[np.ndarray, "n d"], n_jobs: int | None = None
@@ -123,6 +136,17 @@ class Trees(eqx.Module):
         out[:] = self.start
         tail = (self.roots, self.groups, self.value, out)
         self._for_parts(add_leaves, X, tail, n_jobs)
+        return out
+
+    def eta_of(
+        self, t: int, X: Float[np.ndarray, "n d"]
+    ) -> Float[np.ndarray, "n k"]:
+        """What one tree adds to each row."""
+        from likely.models.trees.kernels import add_leaves
+
+        out = np.zeros((len(X), len(self.start)))
+        tail = (self.roots[t : t + 2], self.groups[t : t + 1], self.value, out)
+        self._for_parts(add_leaves, X, tail, 1)
         return out
 
     def leaves(

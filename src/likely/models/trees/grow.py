@@ -87,29 +87,29 @@ def score(z, criterion, units, floor):
 
 @inner
 @no_type_check
-def add_rows(codes, rows, stats, label, feature, hist, seen):  # noqa: PLR0917
-    """The histogram of one feature over some rows; `seen` marks the bins that occur."""
+def add_rows(codes, rows, own, classes, feature, hist, seen):  # noqa: PLR0917
+    """The histogram of one feature over some rows; `seen` marks the bins that occur.
+
+    `own` has the rows' statistics in their order, or their class and weight.
+    """
     column, place = codes[feature >> 2], feature & 3
     m = hist.shape[1]
-    if len(label):
+    if classes:
         for i in range(len(rows)):
-            row = rows[i]
-            code = column[row, place]
-            hist[code, label[row]] += stats[row, 0]
+            code = column[rows[i], place]
+            hist[code, own[i, 0]] += own[i, 1]
             seen[code >> 6] |= U(1) << U(code & 63)
     elif m == 2:
         for i in range(len(rows)):
-            row = rows[i]
-            code = column[row, place]
-            hist[code, 0] += stats[row, 0]
-            hist[code, 1] += stats[row, 1]
+            code = column[rows[i], place]
+            hist[code, 0] += own[i, 0]
+            hist[code, 1] += own[i, 1]
             seen[code >> 6] |= U(1) << U(code & 63)
     else:
         for i in range(len(rows)):
-            row = rows[i]
-            code = column[row, place]
+            code = column[rows[i], place]
             for j in range(m):
-                hist[code, j] += stats[row, j]
+                hist[code, j] += own[i, j]
             seen[code >> 6] |= U(1) << U(code & 63)
 
 
@@ -203,6 +203,38 @@ def scan(hist, bins, n_bins, total, whole, sets, missing_left, work):  # noqa: P
     return best, place
 
 
+@inner
+@no_type_check
+def scan_pair(hist, bins, n_bins, total, whole, sets, missing_left, work):  # noqa: PLR0917
+    """`scan` where there are two statistics: squared error, or Gini with two classes."""
+    _, _, units, criterion, _, least, _ = work
+    t0, t1, a, b = total[0], total[1], int64(0), int64(0)
+    missing = bins[0] == 0 and not sets
+    if missing and missing_left:
+        a, b = hist[0, 0], hist[0, 1]
+    gini = criterion == GINI
+    stop = n_bins if missing and not missing_left else n_bins - 1
+    best, place = -np.inf, -1
+    for i in range(1 if missing else 0, stop):
+        k = bins[i]
+        a += hist[k, 0]
+        b += hist[k, 1]
+        w1 = a + b if gini else a
+        w2 = (t0 + t1 if gini else t0) - w1
+        if w1 < least or w2 < least:
+            continue
+        p, q, x, y = float(b), float(t1 - b), float(w1), float(w2)
+        if gini:
+            p0, q0 = float(a), float(t0 - a)
+            gain = (p * p + p0 * p0) / x + (q * q + q0 * q0) / y
+        else:
+            gain = p * p / x + q * q / y
+        if gain > best:
+            best, place = gain, i
+    unit = units[0] if gini else units[1] * units[1] / units[0]
+    return best * unit - whole, place
+
+
 @kernel(
     types.Tuple((uint64[::1], int32[::1], uint64[:, ::1], float64[:, ::1], int64[:, ::1]))(
         uint8[:, :, ::1],
@@ -239,6 +271,8 @@ def grow_tree(  # noqa: PLR0915, PLR0917, C901
     work = left, right, units, criterion, n_classes, min_leaf, floor
     features, state = np.arange(d), np.full(1, seed)
     spare = np.empty(n, np.int32)
+    own = np.empty((n, 2 if n_classes else n_sums), np.int64)
+    pair = m == 2 and (criterion == GINI or criterion == SQUARED)
     frontier, waiting = np.zeros(min(most, 4096), np.int64), 0
     ready = np.zeros((min(most, 4096), 4))
     members = np.zeros((min(most, 4096), 4), np.uint64)
@@ -254,11 +288,14 @@ def grow_tree(  # noqa: PLR0915, PLR0917, C901
             start, stop = int64(about[node, 2]), int64(about[node, 3])
             if n_classes:
                 for i in range(start, stop):
-                    sums[node, label[rows[i]]] += stats[rows[i], 0]
+                    row = rows[i]
+                    own[i, 0], own[i, 1] = label[row], stats[row, 0]
+                    sums[node, label[row]] += stats[row, 0]
             else:
                 for i in range(start, stop):
                     for j in range(n_sums):
-                        sums[node, j] += stats[rows[i], j]
+                        own[i, j] = stats[rows[i], j]
+                        sums[node, j] += own[i, j]
             total = sums[node, :m]
             whole = score(total, criterion, units, floor)
             weight = weight_of(total, n_classes) * units[0]
@@ -287,7 +324,8 @@ def grow_tree(  # noqa: PLR0915, PLR0917, C901
                     other = q + int64(next_random(state) % U(d - q))
                     features[q], features[other] = features[other], features[q]
                 f = features[q]
-                add_rows(codes, rows[start:stop], stats, label, f, hist, seen)
+                part, mine = rows[start:stop], own[start:stop]
+                add_rows(codes, part, mine, n_classes > 0, f, hist, seen)
                 n_bins = list_bins(seen, bins)
                 if n_bins > 1:
                     looked += 1
@@ -296,16 +334,12 @@ def grow_tree(  # noqa: PLR0915, PLR0917, C901
                     for direction in range(2):
                         if direction and (bins[0] != 0 or categorical[f]):
                             break
-                        gain, place = scan(
-                            hist,
-                            bins,
-                            n_bins,
-                            total,
-                            whole,
-                            categorical[f],
-                            direction == 1,
-                            work,
-                        )
+                        found = (hist, bins, n_bins, total, whole)
+                        way = (categorical[f], direction == 1, work)
+                        if pair:
+                            gain, place = scan_pair(*found, *way)
+                        else:
+                            gain, place = scan(*found, *way)
                         if gain > best:
                             best, best_feature, best_n = gain, f, place + 1
                             best_low = 2 if categorical[f] else 1 - direction

@@ -1,9 +1,10 @@
 """Kernels that read: numbers to codes, codes to leaves, leaves to sums.
 
 A node is one word, [left: 32 | feature: 16 | low: 8 | width: 8]. Children lie side by
-side, `left` counts from the root of the tree and is 0 at a leaf. A row goes left where
+side, `left` counts from the root of the tree. A row goes left where
 `(code - low) mod 256 <= width`: with low = 0 the missing (code 0) go left too, with
-low = 1 they wrap around to 255 and go right. low = 2 marks a set of categories.
+low = 1 they wrap around to 255 and go right. low = 2 marks a set of categories. A leaf
+leads to itself, so that several rows can walk in step until none of them moves.
 """
 
 from typing import no_type_check
@@ -14,7 +15,7 @@ from numba import boolean, float64, int32, int64, uint8, uint64, void
 from likely.models.trees.compiled import inner, kernel
 
 U = np.uint64
-ROWS = 256
+ROWS = 2048
 
 
 @inner
@@ -47,22 +48,66 @@ def encode_blocks(X, cuts, categorical, codes, start, stop):  # noqa: PLR0917
 
 @inner
 @no_type_check
+def step(nodes, root, i, set_at, sets, codes):  # noqa: PLR0917
+    """The next node on the way of a row of codes."""
+    node = nodes[root + i]
+    code = codes[(node >> U(16)) & U(0xFFFF)]
+    low = (node >> U(8)) & U(0xFF)
+    if low < U(2):
+        right = ((U(code) - low) & U(0xFF)) > (node & U(0xFF))
+    else:
+        word = sets[set_at[root + i], code >> np.uint8(6)]
+        right = ((word >> U(code & np.uint8(63))) & U(1)) == U(0)
+    return (node >> U(32)) + U(right)
+
+
+@inner
+@no_type_check
 def leaf_of(nodes, root, set_at, sets, codes):
     """The leaf of a row of codes."""
-    i = root
+    i = U(0)
     while True:
-        node = nodes[i]
-        left = node >> U(32)
-        if left == U(0):
-            return i
-        code = codes[(node >> U(16)) & U(0xFFFF)]
-        low = (node >> U(8)) & U(0xFF)
-        if low < U(2):
-            right = ((U(code) - low) & U(0xFF)) > (node & U(0xFF))
-        else:
-            word = sets[set_at[i], code >> np.uint8(6)]
-            right = ((word >> U(code & np.uint8(63))) & U(1)) == U(0)
-        i = root + np.int64(left) + np.int64(right)
+        j = step(nodes, root, i, set_at, sets, codes)
+        if j == i:
+            return root + i
+        i = j
+
+
+@inner
+@no_type_check
+def plain_step(nodes, root, i, codes, row):
+    """`step` where no split is a set."""
+    node = nodes[root + i]
+    code = U(codes[row, (node >> U(16)) & U(0xFFFF)])
+    right = ((code - ((node >> U(8)) & U(0xFF))) & U(0xFF)) > (node & U(0xFF))
+    return (node >> U(32)) + U(right)
+
+
+@inner
+@no_type_check
+def walk(nodes, root, codes, leaves):
+    """The leaves of rows in a tree without sets, four of them walking in step."""
+    n = U(len(leaves))
+    for i in range(U(0), n - (n & U(3)), U(4)):
+        a0 = a1 = a2 = a3 = U(0)
+        while True:
+            b0 = plain_step(nodes, root, a0, codes, i)
+            b1 = plain_step(nodes, root, a1, codes, i + U(1))
+            b2 = plain_step(nodes, root, a2, codes, i + U(2))
+            b3 = plain_step(nodes, root, a3, codes, i + U(3))
+            if ((a0 ^ b0) | (a1 ^ b1) | (a2 ^ b2) | (a3 ^ b3)) == U(0):
+                break
+            a0, a1, a2, a3 = b0, b1, b2, b3
+        leaves[i], leaves[i + U(1)] = root + a0, root + a1
+        leaves[i + U(2)], leaves[i + U(3)] = root + a2, root + a3
+    for i in range(n - (n & U(3)), n):
+        a0 = U(0)
+        while True:
+            b0 = plain_step(nodes, root, a0, codes, i)
+            if a0 == b0:
+                break
+            a0 = b0
+        leaves[i] = root + a0
 
 
 BINS = (float64[:, ::1], boolean[::1])
@@ -99,17 +144,27 @@ def add_leaves(  # noqa: PLR0917
     """Add to each row of `out` the values of its leaves, tree after tree."""
     d, m = X.shape[1], values.shape[1]
     codes = np.empty((min(ROWS, stop - start), d), np.uint8)
+    leaves = np.empty(len(codes), np.uint64)
     for begin in range(start, stop, ROWS):
         end = min(begin + ROWS, stop)
         for i in range(begin, end):
             for j in range(d):
                 codes[i - begin, j] = code_of(X[i, j], cuts[j], categorical[j])
         for t in range(len(starts) - 1):
-            g = groups[t]
-            for i in range(begin, end):
-                leaf = leaf_of(nodes, starts[t], set_at, sets, codes[i - begin])
-                for j in range(m):
-                    out[i, g + j] += values[leaf, j]
+            g, root = U(groups[t]), U(starts[t])
+            if len(sets) == 0:
+                walk(nodes, root, codes, leaves[: end - begin])
+            else:
+                for i in range(end - begin):
+                    leaves[i] = leaf_of(nodes, root, set_at, sets, codes[i])
+            if m == 2:
+                for i in range(U(end - begin)):
+                    out[U(begin) + i, g] += values[leaves[i], U(0)]
+                    out[U(begin) + i, g + U(1)] += values[leaves[i], U(1)]
+            else:
+                for i in range(U(end - begin)):
+                    for j in range(U(m)):
+                        out[U(begin) + i, g + j] += values[leaves[i], j]
 
 
 @kernel(void(float64[:, ::1], *BINS, *TREES, int64[:, ::1], int64, int64))
@@ -124,4 +179,4 @@ def find_leaves(  # noqa: PLR0917
         for j in range(d):
             codes[j] = code_of(X[i, j], cuts[j], categorical[j])
         for t in range(len(starts) - 1):
-            out[i, t] = leaf_of(nodes, starts[t], set_at, sets, codes)
+            out[i, t] = int64(leaf_of(nodes, U(starts[t]), set_at, sets, codes))
