@@ -22,6 +22,15 @@ def cache_folder() -> Path:
     return Path(root) / f"xla-{jaxlib.__version__}-{_processor()}"
 
 
+def private_folder(name: str) -> Path | None:
+    """A private folder of this name and processor for other compilers, unless it is off."""
+    if os.environ.get("LIKELY_CACHE", "on").lower() in {"off", "0", "no", "false"}:
+        return None
+    root = os.environ.get("LIKELY_CACHE_DIR") or platformdirs.user_cache_dir("likely")
+    folder = Path(root) / f"{name}-{_processor()}"
+    return folder if _private(folder) else None
+
+
 def enable_cache() -> Path | None:
     """Turn the cache on unless it is off or configured; returns its folder."""
     if os.environ.get("LIKELY_CACHE", "on").lower() in {"off", "0", "no", "false"}:

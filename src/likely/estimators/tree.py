@@ -1,0 +1,351 @@
+r"""Decision trees: a distribution in each leaf (D28).
+
+Splits are chosen one at a time for the largest gain in log-likelihood (entropy: the
+information gain $H(\text{parent}) - \sum_c \frac{n_c}{n} H(c)$), or in Gini's impurity or
+squared error. A leaf is the family fitted to its rows.
+"""
+
+from typing import Any, no_type_check
+
+import numpy as np
+
+from likely.core.checks import InputError
+from likely.estimators.host import (
+    AbstractHostClassifier,
+    AbstractHostRegressor,
+    Rows,
+    class_weights,
+    column_mask,
+    positive,
+    seed_of,
+)
+from likely.families import AbstractFamily, Categorical, Normal, Predictive
+from likely.models.trees import Bins, Grown, Trees, pruned, pruning_path, tree_text
+from likely.models.trees.fitting import (
+    TreeLimits,
+    class_task,
+    class_values,
+    grow,
+    moment_task,
+    normal_values,
+)
+
+UNLIMITED = 2**31 - 1
+
+
+def tree_limits(estimator: Any, d: int, w: np.ndarray) -> TreeLimits:
+    """The limits of an estimator, checked."""
+    get = estimator.get_params(deep=False).get
+    leaf = positive("min_samples_leaf", get("min_samples_leaf"), least=0)
+    leaves, depth = get("max_leaf_nodes"), get("max_depth")
+    return TreeLimits(
+        max_depth=UNLIMITED
+        if depth is None
+        else positive("max_depth", depth, least=1, whole=True),
+        max_leaves=UNLIMITED
+        if leaves is None
+        else positive("max_leaf_nodes", leaves, least=2, whole=True),
+        max_features=feature_count(get("max_features"), d),
+        min_leaf=0.0 if leaf <= 1 else leaf,
+        min_split=positive("min_samples_split", get("min_samples_split"), least=0)
+        if get("min_samples_split") > 2
+        else 0.0,
+        min_gain=positive("min_impurity_decrease", get("min_impurity_decrease"))
+        * float(w.sum()),
+    )
+
+
+def feature_count(max_features: Any, d: int) -> int:
+    """How many features a split looks at."""
+    if max_features is None:
+        return d
+    if isinstance(max_features, str):
+        if max_features not in ("sqrt", "log2"):
+            raise InputError(
+                f"max_features is {max_features!r}; give 'sqrt', 'log2', a number of "
+                "features, a share of them, or None for all."
+            )
+        found = np.sqrt(d) if max_features == "sqrt" else np.log2(d)
+    elif isinstance(max_features, float):
+        found = positive("max_features", max_features) * d
+    else:
+        found = positive("max_features", max_features, least=1, whole=True)
+    return int(min(max(found, 1), d))
+
+
+def code_table(estimator: Any, rows: Rows) -> tuple[Bins, np.ndarray]:
+    """The bins of the data, and its codes."""
+    d = rows.X.shape[1]
+    if d >= 2**16:
+        raise InputError(f"X has {d} columns; trees take fewer than {2**16}.")
+    names = getattr(estimator, "feature_names_in_", None)
+    mask = column_mask(estimator.categorical_features, d, names)
+    n_jobs = getattr(estimator, "n_jobs", None)
+    bins = Bins.of(rows.X, rows.w, mask, n_jobs=n_jobs)
+    return bins, bins.encode(rows.X, n_jobs)
+
+
+class _Drawn:
+    """What a single tree can show of itself."""
+
+    trees_: Trees
+
+    @property
+    def tree_(self) -> Grown:
+        """The one tree."""
+        return self.trees_.tree(0)
+
+    def get_depth(self) -> int:
+        """The most questions on the way to a leaf."""
+        return int(self.trees_.depths.max())
+
+    def get_n_leaves(self) -> int:
+        """The number of leaves."""
+        return int((self.trees_.left < 0).sum())
+
+    def apply(self, X: Any) -> np.ndarray:
+        """The leaf of each row."""
+        return self.trees_.leaves(self._inputs(X))[:, 0]  # pyright: ignore
+
+    def pruning_path(self) -> tuple[np.ndarray, np.ndarray]:
+        """Falling subtrees: each `ccp_alpha` at which one begins, and its leaves."""
+        alpha, count = pruning_path(self.tree_)
+        cut = count > 0
+        order = np.lexsort((-count[cut], alpha[cut]))
+        alphas = np.append(0.0, alpha[cut][order])
+        leaves = np.append(self.get_n_leaves(), count[cut][order])
+        last = np.append(alphas[1:] != alphas[:-1], True)
+        return alphas[last], leaves[last]
+
+
+class DecisionTreeClassifier(_Drawn, AbstractHostClassifier):
+    """A decision tree for classes: leaves hold their frequencies.
+
+    Args:
+        criterion: "gini", or "entropy" (the information gain, in nats).
+        max_depth: the most questions on the way to a leaf.
+        min_samples_split: the least weight of a node that may be split.
+        min_samples_leaf: the least weight of a leaf; 1 is one row of any weight.
+        max_features: how many features a split looks at, drawn anew: a number, a share,
+            "sqrt", "log2", or None for all.
+        max_leaf_nodes: the most leaves; the best splits first.
+        min_impurity_decrease: the least gain of a split, per unit of all weight.
+        class_weight: None, "balanced" or a dict.
+        ccp_alpha: prune branches that do not gain this much for each leaf.
+        categorical_features: columns whose numbers are names: split as sets.
+        random_state: for `max_features`.
+
+    Attributes:
+        classes_: the labels, sorted.
+        trees_: the tree as flat arrays.
+        feature_importances_: share of all gain. It favours features with many values,
+            and is measured on the training rows: see `selection.permutation_importance`.
+    """
+
+    @no_type_check  # scikit-learn: settings are looked at in fit
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        max_features: Any = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        class_weight: Any = None,
+        ccp_alpha: float = 0.0,
+        categorical_features: Any = None,
+        random_state: Any = 0,
+    ):
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None):
+        """Grow the tree.
+
+        Args:
+            X: (n, d) inputs; NaN is "missing".
+            y: (n,) classes.
+            sample_weight: how often each row counts.
+        """
+        rows = self._rows(X, y, sample_weight)
+        w = class_weights(self.class_weight, self.classes_, rows.y, rows.w)
+        rows = Rows(*(a[w > 0] for a in (rows.X, rows.y, w)))
+        bins, codes = code_table(self, rows)
+        task = class_task(rows.y, rows.w, len(self.classes_), self.criterion)
+        limits = tree_limits(self, rows.X.shape[1], rows.w)
+        seed = seed_of(self.random_state)
+        tree = grow(bins, codes, task, limits, seed, class_values)
+        if positive("ccp_alpha", self.ccp_alpha):
+            tree = pruned(tree, self.ccp_alpha)
+        self.trees_ = Trees.of(bins, [tree], np.zeros(len(self.classes_)))
+        return self
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Each feature's share of all gain, on the training rows."""
+        return gain_importances(self.trees_)
+
+    def predict_dist(self, X: Any) -> Predictive:
+        """The frequencies of the classes in the leaf of each row."""
+        return class_predictive(self._probs(self._inputs(X)), self.classes_)
+
+    def _probs(self, X: np.ndarray) -> np.ndarray:
+        return self.trees_.eta(X)
+
+    def text(self) -> str:
+        """The tree in words."""
+        labels = self.classes_
+
+        def leaf(p: np.ndarray) -> str:
+            return f"{labels[p.argmax()]}, p = {np.array2string(p, precision=3)}"
+
+        names = getattr(self, "feature_names_in_", None)
+        return tree_text(self.trees_, names=names, leaf=leaf)
+
+
+class DecisionTreeRegressor(_Drawn, AbstractHostRegressor):
+    """A decision tree for numbers: leaves hold a distribution.
+
+    Args:
+        criterion: "squared_error"; or a family of `likely.families`, whose
+            log-likelihood is then what splits gain.
+        max_depth: the most questions on the way to a leaf.
+        min_samples_split: the least weight of a node that may be split.
+        min_samples_leaf: the least weight of a leaf; 1 is one row of any weight.
+        max_features: how many features a split looks at, drawn anew: a number, a share,
+            "sqrt", "log2", or None for all.
+        max_leaf_nodes: the most leaves; the best splits first.
+        min_impurity_decrease: the least gain of a split, per unit of all weight.
+        ccp_alpha: prune branches that do not gain this much for each leaf.
+        categorical_features: columns whose numbers are names: split as sets.
+        random_state: for `max_features`.
+
+    Attributes:
+        family_: the family of the leaves; with squared error a normal one, whose
+            variance leans on the variance within all leaves with the weight of one row.
+        trees_: the tree as flat arrays; values are η.
+        feature_importances_: share of all gain. It favours features with many values,
+            and is measured on the training rows: see `selection.permutation_importance`.
+    """
+
+    @no_type_check  # scikit-learn: settings are looked at in fit
+    def __init__(
+        self,
+        *,
+        criterion: Any = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        max_features: Any = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        categorical_features: Any = None,
+        random_state: Any = 0,
+    ):
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None):
+        """Grow the tree.
+
+        Args:
+            X: (n, d) inputs; NaN is "missing".
+            y: (n,) numbers.
+            sample_weight: how often each row counts.
+        """
+        rows = self._rows(X, y, sample_weight)
+        bins, codes = code_table(self, rows)
+        limits = tree_limits(self, rows.X.shape[1], rows.w)
+        seed = seed_of(self.random_state)
+        if isinstance(self.criterion, AbstractFamily):
+            from likely.models.trees.likelihood import grow_likelihood
+
+            self.family_ = self.criterion
+            self.family_.check(rows.y, rows.w)
+            tree = grow_likelihood(bins, codes, rows, self.family_, limits, seed)
+        elif self.criterion == "squared_error":
+            self.family_ = Normal()
+            task = moment_task(rows.y, rows.w)
+            tree = grow(bins, codes, task, limits, seed, normal_values)
+        else:
+            raise InputError(
+                f"criterion is {self.criterion!r}; give 'squared_error' or a family of "
+                "likely.families."
+            )
+        if positive("ccp_alpha", self.ccp_alpha):
+            tree = pruned(tree, self.ccp_alpha)
+        if self.criterion == "squared_error":
+            tree = tree._replace(value=_as_normal(tree))
+        self.trees_ = Trees.of(bins, [tree], np.zeros(self.family_.n_eta))
+        return self
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Each feature's share of all gain, on the training rows."""
+        return gain_importances(self.trees_)
+
+    def predict_dist(self, X: Any) -> Predictive:
+        """The distribution of the leaf of each row."""
+        return Predictive(self.family_, self.trees_.eta(self._inputs(X)))
+
+    def _mean(self, X: np.ndarray) -> np.ndarray:
+        eta = self.trees_.eta(X)
+        if type(self.family_) is Normal:
+            return eta[:, 0]
+        return Predictive(self.family_, eta).mean
+
+    def text(self) -> str:
+        """The tree in words."""
+        family = self.family_
+
+        def leaf(eta: np.ndarray) -> str:
+            theta = Predictive(family, eta[None]).theta
+            return ", ".join(f"{k} = {v[0]:.5g}" for k, v in theta.items())
+
+        names = getattr(self, "feature_names_in_", None)
+        return tree_text(self.trees_, names=names, leaf=leaf)
+
+
+def _as_normal(tree: Grown) -> np.ndarray:
+    """(mean, variance) as η of a normal, the variance leaning on that of all leaves."""
+    mean, variance, w = tree.value[:, 0], tree.value[:, 1], tree.weight
+    leaves = tree.nodes == 0
+    pooled = float((variance * w)[leaves].sum() / w[leaves].sum())
+    least = max(1e-12 * float(variance[0]), np.finfo(float).tiny)
+    variance = (variance * w + max(pooled, least)) / (w + 1)
+    return np.stack([mean, 0.5 * np.log(variance)], axis=1)
+
+
+def class_predictive(probs: np.ndarray, classes: np.ndarray) -> Predictive:
+    """Class probabilities as a distribution; none is quite impossible."""
+    logits = np.log(np.maximum(probs, np.finfo(float).tiny))
+    return Predictive(Categorical(len(classes)), logits, classes)
+
+
+def gain_importances(trees: Trees) -> np.ndarray:
+    """Each feature's share of the gain of all splits."""
+    inside = trees.feature >= 0
+    d = len(trees.bins.categorical)
+    gains = np.maximum(trees.gain[inside], 0.0)
+    totals = np.bincount(trees.feature[inside], gains, minlength=d)
+    return totals / totals.sum() if totals.sum() > 0 else totals

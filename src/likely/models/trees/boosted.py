@@ -1,0 +1,130 @@
+"""One gradient tree from Python: the arrays that its threads share, and its limits."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from likely.models.trees.bins import Bins
+from likely.models.trees.ensemble import Grown
+from likely.models.trees.fixed_point import BITS
+
+NUMBERS = "min_leaf min_hessian min_gain l2 smooth unit_g unit_h unit_w bits".split()
+
+
+class Limits(NamedTuple):
+    """When to stop splitting.
+
+    Attributes:
+        max_leaves: the most leaves.
+        max_depth: the most questions on the way to a leaf.
+        min_leaf: the least weight of a leaf.
+        min_gain: the least gain of a split, in nats.
+        l2: strength λ of the prior on the values of leaves.
+        smooth: added to H where categories are sorted, in mean rows.
+    """
+
+    max_leaves: int
+    max_depth: int
+    min_leaf: float
+    min_gain: float
+    l2: float
+    smooth: float = 10.0
+
+
+class Booster:
+    """Grows trees on one table of codes, one after the other."""
+
+    def __init__(
+        self,
+        bins: Bins,
+        codes: np.ndarray,
+        w: Int[np.ndarray, " n"],
+        unit: float,
+        limits: Limits,
+        *,
+        signs: Int[np.ndarray, " d"],
+        n_threads: int,
+    ):
+        n, d = len(w), len(bins.categorical)
+        self.codes = np.ascontiguousarray(codes.view(np.uint32)[..., 0])
+        self.bins, self.w, self.unit, self.limits = bins, w, unit, limits
+        self.bits = max(int(w.sum()).bit_length(), 1)
+        most, blocks = limits.max_leaves, len(self.codes)
+        self.n_threads = min(n_threads, blocks)
+        self.counts = bins.counts.astype(np.int64)
+        self.signs = signs.astype(np.int8)
+        self.gh = np.empty((n, 2), np.int64)
+        self.ordered = np.empty((n, 2), np.int64)
+        self.hists = np.empty((most, blocks, 2048), np.int64)
+        self.leaf = (
+            np.zeros(most, bool),
+            np.zeros((most, 2), np.int64),
+            np.empty((most, 2)),
+        )
+        self.found = (
+            np.empty((most, d)),
+            np.empty((most, d), np.int32),
+            np.empty((most, d), bool),
+        )
+
+    def grow(
+        self,
+        g: Float[np.ndarray, " n"],
+        h: Float[np.ndarray, " n"],
+        rows: Int[np.ndarray, " r"],
+        features: Bool[np.ndarray, " d"],
+        pool: ThreadPoolExecutor | None = None,
+    ) -> tuple[Grown, Int[np.ndarray, "l 3"]]:
+        """A tree for these derivatives; `rows` are left in the order of its leaves.
+
+        Returns the tree and, for each leaf, its node and its first and last row.
+        """
+        from likely.models.trees.derivatives import quantise
+        from likely.models.trees.leafwise import grow_leafwise, help_grow
+
+        limits, n = self.limits, len(self.w)
+        units = quantise(g, h, self.w, self.unit, self.gh, self.bits, BITS)
+        mean_h = units[2] / (float(self.w.sum()) * self.unit)
+        numbers = np.array(
+            [
+                limits.min_leaf,
+                1e-3 * min(mean_h, 1.0),
+                limits.min_gain,
+                limits.l2,
+                limits.smooth * mean_h,
+                units[0],
+                units[1],
+                self.unit,
+                self.bits,
+            ]
+        )
+        control = np.zeros(64, np.int64)
+        control[0] = 1 << 40  # no block to take yet
+        searched, totals, bounds = self.leaf
+        job = (
+            self.codes,
+            rows,
+            self.gh,
+            self.ordered,
+            self.hists,
+            searched,
+            features,
+            self.counts,
+            self.bins.categorical,
+            self.signs,
+            totals,
+            bounds,
+            numbers,
+            *self.found,
+            control,
+        )
+        helpers = self.n_threads - 1 if pool is not None and n > 2048 else 0
+        steps = [limits.max_leaves, limits.max_depth, self.bits, 1 + helpers]
+        settings = np.array([*steps, len(rows) == n], np.int64)
+        waiting = [pool.submit(help_grow, job) for _ in range(helpers)] if pool else []
+        *tree, leaves = grow_leafwise(job, settings)
+        for helper in waiting:
+            helper.result()
+        return Grown(*tree), leaves

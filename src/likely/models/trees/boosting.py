@@ -1,0 +1,304 @@
+r"""Boosting the parameters of any family, one tree for each entry of η in each round.
+
+$$η_j \leftarrow η_j + ν\, t_j(x), \qquad t_j \text{ fitted to } g_j = \frac{∂(-\log p)}{∂η_j}
+  \text{ and } h_j \approx \frac{∂^2(-\log p)}{∂η_j^2},$$
+
+from the family's marginal fit on. Every tree makes one Newton step in each of its leaves
+(`leafwise`), ν shrinks it. All entries of η move from the same derivatives.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from likely.core.precision import float64
+from likely.core.rows import pad, pad_rows
+from likely.families import (
+    AbstractFamily,
+    Bernoulli,
+    Categorical,
+    Huber,
+    Laplace,
+    Normal,
+    Poisson,
+    StudentT,
+)
+from likely.models.trees.bins import Bins
+from likely.models.trees.boosted import Booster, Limits
+from likely.models.trees.compiled import share, threads
+from likely.models.trees.derivatives import (
+    BERNOULLI,
+    CATEGORICAL,
+    FIXED_NORMAL,
+    NORMAL,
+    POISSON,
+    add_to_rows,
+    closed_form,
+)
+from likely.models.trees.ensemble import Grown, Trees, closed
+from likely.models.trees.fixed_point import fixed_weights
+from likely.models.trees.kernels import add_leaves
+from likely.typing import Batch
+
+SEEN = 10_000
+"""The training loss is followed on this many rows."""
+
+
+class Settings(NamedTuple):
+    """How to boost.
+
+    Attributes:
+        rounds: the most rounds.
+        rate: ν.
+        limits: of each tree.
+        subsample: share of the rows of each round.
+        colsample: share of the features of each tree.
+        patience: stop after so many rounds without a lower validation loss.
+        signs: (d,) monotone constraints on the first entry of η.
+        seed: of the samples.
+        n_jobs: threads.
+    """
+
+    rounds: int
+    rate: float
+    limits: Limits
+    subsample: float
+    colsample: float
+    patience: int
+    signs: Int[np.ndarray, " d"]
+    seed: int
+    n_jobs: int | None
+
+
+class Boosted(NamedTuple):
+    """The trees of the best round, and the losses of every round."""
+
+    trees: Trees
+    history: dict[str, list[float]]
+    rounds: int
+
+
+def boost(  # noqa: PLR0917
+    family: AbstractFamily,
+    bins: Bins,
+    codes: np.ndarray,
+    data: Batch,
+    settings: Settings,
+    validation: Batch | None = None,
+    watch: Callable[[dict[str, Any]], Any] | None = None,
+) -> Boosted:
+    """Boost a family on coded rows.
+
+    Args:
+        family: p(y | θ).
+        bins: of the inputs.
+        codes: of `data.x`.
+        data: rows that all have weight.
+        settings: how.
+        validation: rows to stop by.
+        watch: is told the losses after each round; stops if it returns True.
+    """
+    n, k = len(data.y), family.n_eta
+    w, unit = fixed_weights(data.w)
+    n_threads = threads(settings.n_jobs)
+    booster = Booster(
+        bins,
+        codes,
+        w,
+        unit,
+        settings.limits,
+        signs=settings.signs,
+        n_threads=n_threads,
+    )
+    start = marginal(family, data.y, data.w)
+    eta = np.tile(start, (n, 1))
+    derive = derivatives_of(family, data.y, n_threads)
+    seen = slice(0, SEEN)
+    losses = _Losses(family, data.y[seen], data.w[seen])
+    held = None if validation is None else _Held(family, bins, validation, start)
+    history: dict[str, list[float]] = {"loss": []} | ({"val_loss": []} if held else {})
+    grown: list[Grown] = []
+    best, kept = np.inf, 0
+    pool = ThreadPoolExecutor(max(n_threads - 1, 1)) if n_threads > 1 else None
+    try:
+        for r in range(settings.rounds):
+            rng = np.random.default_rng([settings.seed, r])
+            booster.w = w
+            if settings.subsample < 1:
+                booster.w = w * (rng.random(n) < settings.subsample)
+            g, h = derive(eta)
+            for j in range(k):
+                rows = np.arange(n, dtype=np.int32)
+                booster.signs = settings.signs.astype(np.int8) * np.int8(j == 0)
+                chosen = _some_features(rng, len(bins.categorical), settings.colsample)
+                tree, leaves = booster.grow(g[j], h[j], rows, chosen, pool)
+                tree = tree._replace(value=settings.rate * tree.value)
+                add_to_rows(eta, j, rows, leaves, tree.value)
+                grown.append(tree)
+                if held is not None:
+                    held.add(tree, j)
+            now = {"round": r + 1, "loss": losses(eta[seen])}
+            if held is not None:
+                now["val_loss"] = held.loss()
+                if now["val_loss"] < best:
+                    best, kept = now["val_loss"], r + 1
+            for name, values in history.items():
+                values.append(now[name])
+            if watch is not None and watch(now):
+                break
+            if held is not None and r + 1 - kept >= settings.patience:
+                break
+    finally:
+        if pool is not None:
+            pool.shutdown()
+    rounds = kept if held is not None and kept else len(grown) // k
+    groups = np.tile(np.arange(k, dtype=np.int32), rounds)
+    trees = Trees.of(bins, grown[: rounds * k], start, groups)
+    return Boosted(trees, history, rounds)
+
+
+def _some_features(rng: np.random.Generator, d: int, share: float) -> np.ndarray:
+    if share >= 1:
+        return np.ones(d, bool)
+    mask = np.zeros(d, bool)
+    mask[rng.permutation(d)[: max(1, round(share * d))]] = True
+    return mask
+
+
+class _Losses:
+    """The mean −log p of some rows."""
+
+    def __init__(self, family: AbstractFamily, y: np.ndarray, w: np.ndarray):
+        self.family, self.w = family, w
+        self.y = pad_rows(y)
+
+    def __call__(self, eta: np.ndarray) -> float:
+        if type(self.family) is Normal and self.family.scale is not None:
+            s = float(self.family.scale)
+            r = (self.y[: len(eta)] - eta[:, 0]) / s
+            nats = 0.5 * r * r + np.log(s) + 0.5 * np.log(2 * np.pi)
+            return float(nats @ self.w / self.w.sum())
+        with float64():
+            nats = np.asarray(_nats(self.family, pad_rows(eta), self.y))[: len(eta)]
+        return float(nats @ self.w / self.w.sum())
+
+
+class _Held:
+    """Validation rows and their η so far."""
+
+    def __init__(self, family, bins: Bins, rows: Batch, start: np.ndarray):
+        self.losses = _Losses(family, rows.y, rows.w)
+        self.bins, self.X = bins, np.ascontiguousarray(rows.x)
+        self.eta = np.tile(start, (len(rows.y), 1))
+
+    def add(self, tree: Grown, j: int) -> None:
+        """Move η by a tree."""
+        add_leaves(
+            self.X,
+            self.bins.cuts,
+            self.bins.categorical,
+            closed(tree.nodes),
+            tree.set_at,
+            tree.sets,
+            np.array([0, len(tree.nodes)]),
+            np.array([j], np.int32),
+            tree.value,
+            self.eta,
+            0,
+            len(self.X),
+        )
+
+    def loss(self) -> float:
+        """The validation loss now."""
+        return self.losses(self.eta)
+
+
+def marginal(
+    family: AbstractFamily, y: Float[np.ndarray, " n"], w: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " k"]:
+    """η of the family without inputs."""
+    if type(family) is Normal and family.scale is not None:
+        return np.array([np.average(y, weights=w)])
+    with float64():
+        batch = pad(Batch(None, y, w))
+        return np.asarray(_marginal(family, batch.y, batch.w))
+
+
+@eqx.filter_jit
+def _marginal(family, y, w):
+    return family.marginal(y, w)
+
+
+@eqx.filter_jit
+def _nats(family, eta, y):
+    return -family.log_prob(eta, y)
+
+
+# Derivatives --------------------------------------------------------------------------
+
+
+def derivatives_of(
+    family: AbstractFamily, y: Float[np.ndarray, " n"], n_threads: int = 1
+) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """A function from η, (n, k), to first and second derivatives, each (k, n)."""
+    kind = _closed(family)
+    k, n = family.n_eta, len(y)
+    if kind is None:
+        padded = pad_rows(y)
+
+        def automatic(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            with float64():
+                g, h = _automatic(family, pad_rows(eta), padded)
+                g, h = np.asarray(g)[:n], np.asarray(h)[:n]
+            return np.ascontiguousarray(g.T), np.ascontiguousarray(h.T)
+
+        return automatic
+    ends = np.linspace(0, n, n_threads + 1 if n > 20_000 else 2).astype(int)
+    parts = list(zip(ends[:-1], ends[1:], strict=True))
+
+    def closed(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        g, h = np.empty((k, n)), np.empty((k, n))
+
+        def one(part: tuple[int, int]) -> None:
+            closed_form(kind, eta, y, g, h, *part)
+
+        share(one, parts, n_threads)
+        return g, h
+
+    return closed
+
+
+def _closed(family: AbstractFamily) -> int | None:
+    """The closed form of a family, if it has one."""
+    if type(family) is Normal:
+        return NORMAL if family.scale is None else FIXED_NORMAL
+    kinds = {Bernoulli: BERNOULLI, Categorical: CATEGORICAL, Poisson: POISSON}
+    return kinds.get(type(family))
+
+
+@eqx.filter_jit
+def _automatic(family, eta, y):
+    """Derivatives by JAX, the second ones made positive.
+
+    A location moves in units of y, so its curvature is at least g² (whose mean is
+    Fisher's information); every other entry is a logarithm or log-odds, and no leaf
+    moves it by more than 1 in a round.
+    """
+
+    def nats(e, t):
+        return -family.log_prob(e[None], t[None])[0]
+
+    g = jax.vmap(jax.grad(nats))(eta, y)
+    H = jax.vmap(jax.hessian(nats))(eta, y)
+    h = jnp.diagonal(H, axis1=1, axis2=2)
+    location = isinstance(family, Normal | Laplace | StudentT | Huber)
+    first = (jnp.arange(family.n_eta) == 0) & location
+    least = jnp.where(first[None], g**2, jnp.abs(g))
+    h = jnp.maximum(jnp.nan_to_num(h), least)
+    return jnp.nan_to_num(g), h

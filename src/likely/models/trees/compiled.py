@@ -1,0 +1,76 @@
+"""Compiled kernels: numba with a private cache, fixed signatures, no Python lock.
+
+What numba compiles is kept in this user's cache folder (`core.cache`), in a folder named
+after numba, the processor and the text of these files, so that no change of any of them
+meets an old program. A kernel has one signature: it is compiled once, when its module is
+first imported, and never again for another kind of array.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba import njit
+
+from likely.core.cache import private_folder
+
+T = TypeVar("T")
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+
+
+@contextmanager
+def _private_cache() -> Iterator[bool]:
+    """Whether and where to keep programs; a folder the user has chosen is left alone."""
+    if numba.config.CACHE_DIR:
+        yield True
+        return
+    text = b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))
+    digest = hashlib.sha256(text).hexdigest()[:12]
+    folder = private_folder(f"numba-{numba.__version__}-{digest}")
+    if folder is None:
+        yield False
+        return
+    numba.config.CACHE_DIR = str(folder)
+    try:
+        yield True
+    finally:
+        numba.config.CACHE_DIR = ""
+
+
+def kernel(signature: Any, **options: Any) -> Callable:
+    """Compile a function for this signature, or fetch it from the cache."""
+
+    def compile_function(function: Callable) -> Callable:
+        with _private_cache() as keep:
+            return njit(signature, cache=keep, **OPTIONS, **options)(function)
+
+    return compile_function
+
+
+inner = njit(**OPTIONS)
+"""For the parts of a kernel: they are compiled into it."""
+
+
+def threads(n_jobs: int | None) -> int:
+    """How many threads to use: those asked for, or as many as there are processors."""
+    if n_jobs is not None and n_jobs > 0:
+        return int(n_jobs)
+    try:
+        available = len(os.sched_getaffinity(0))
+    except AttributeError:
+        available = os.cpu_count() or 1
+    return available
+
+
+def share(job: Callable[[Any], T], parts: Iterable[Any], n_jobs: int | None) -> list[T]:
+    """The job for each part, in threads; results in the order of the parts."""
+    parts, n_threads = list(parts), threads(n_jobs)
+    if n_threads == 1 or len(parts) == 1:
+        return [job(part) for part in parts]
+    with ThreadPoolExecutor(min(n_threads, len(parts))) as pool:
+        return list(pool.map(job, parts))

@@ -1,0 +1,426 @@
+r"""Growing a tree of gradients, the leaf of largest gain first: the engine of boosting.
+
+A leaf that moves η by v changes Σ −log p by about $Gv + \tfrac12 (H+λ) v^2$ with the sums G
+and H of first and second derivatives of its rows. The best v is $-G/(H+λ)$, which gains
+$\tfrac12 G^2/(H+λ)$; a split gains the sum of its children's less its own.
+
+G and (H, W) are sums of whole numbers (`fixed_point`; H and the weight W share a word, H in
+the high bits), so the histogram of the larger child is exactly that of the parent less
+that of the smaller one, and no result depends on the number of threads. Each thread takes
+blocks of four features: it fills their histograms and finds their best splits.
+
+Under a monotone constraint the values of the two sides must be in order, and all later
+leaves stay on their side of the middle.
+"""
+
+from typing import no_type_check
+
+import numpy as np
+from numba import boolean, float64, int8, int32, int64, types, uint32, uint64, void
+
+from likely.models.trees.atomics import atomic_add, atomic_load, atomic_swap, give_way
+from likely.models.trees.compiled import inner, kernel
+
+U = np.uint64
+MAX_LEAVES, MAX_DEPTH, BITS, PARALLEL, ROOT_ALL = range(5)
+MIN_LEAF, MIN_HESSIAN, MIN_GAIN, L2, SMOOTH, UNIT_G, UNIT_H, UNIT_W = range(8)
+NEXT, DONE, QUIT, START, STOP, SMALL, LARGE, GATHERED = range(0, 64, 8)  # apart
+BLOCK, SPINS, WORTH = 2048, 64, 24_576
+
+
+@inner
+@no_type_check
+def fill(codes, rows, gh, gathered, hist):
+    """Histograms of a block of four features over some rows."""
+    for i in range(BLOCK):
+        hist[i] = 0
+    for i in range(U(len(rows))):
+        row = U(rows[i])
+        word = U(codes[row])
+        at = i if gathered else row
+        g, h = gh[at, 0], gh[at, 1]
+        k = (word & U(255)) * U(2)
+        hist[k] += g
+        hist[k + U(1)] += h
+        k = ((word >> U(8)) & U(255)) * U(2) + U(512)
+        hist[k] += g
+        hist[k + U(1)] += h
+        k = ((word >> U(16)) & U(255)) * U(2) + U(1024)
+        hist[k] += g
+        hist[k + U(1)] += h
+        k = (word >> U(24)) * U(2) + U(1536)
+        hist[k] += g
+        hist[k + U(1)] += h
+
+
+@inner
+@no_type_check
+def value_of(G, H, bounds):
+    """The best step of a leaf, within its bounds."""
+    v = -G / H if H > 0 else 0.0
+    return min(max(v, bounds[0]), bounds[1])
+
+
+@inner
+@no_type_check
+def order(hist, n_bins, numbers, bins, keys):
+    """The categories that occur, sorted by their smoothed step; how many."""
+    found = 0
+    shift = U(int64(numbers[8]))
+    for b in range(n_bins + 1):
+        if hist[2 * b + 1] != 0:
+            G = hist[2 * b] * numbers[UNIT_G]
+            H = (hist[2 * b + 1] >> shift) * numbers[UNIT_H]
+            key, a = G / (H + numbers[SMOOTH]), found - 1
+            while a >= 0 and keys[a] > key:
+                keys[a + 1], bins[a + 1] = keys[a], bins[a]
+                a -= 1
+            keys[a + 1], bins[a + 1] = key, b
+            found += 1
+    return found
+
+
+@inner
+@no_type_check
+def best_cut(hist, n_bins, categorical, sign, total, bounds, numbers):  # noqa: PLR0917, C901
+    """The best split of one feature: gain, code or number of categories, direction."""
+    unit_g, unit_h, unit_w = numbers[UNIT_G], numbers[UNIT_H], numbers[UNIT_W]
+    l2, least, least_h = numbers[L2], numbers[MIN_LEAF], numbers[MIN_HESSIAN]
+    shift = U(int64(numbers[8]))
+    mask = (int64(1) << int64(numbers[8])) - int64(1)
+    free = sign == 0 and bounds[0] == -np.inf and bounds[1] == np.inf
+    G, H = total[0] * unit_g, (total[1] >> shift) * unit_h + l2
+    v = value_of(G, H, bounds)
+    whole = -(G * v + 0.5 * H * v * v)
+    best, place, missing_left = -np.inf, -1, False
+    bins = np.empty(0, np.int64)
+    steps, missing = n_bins, hist[1] != 0 and not categorical
+    if categorical:
+        bins = np.empty(256, np.int64)
+        steps = order(hist, n_bins, numbers, bins, np.empty(256))
+    for direction in range(2):
+        if direction and not missing:
+            break
+        g, hw = int64(0), int64(0)
+        if direction:
+            g, hw = hist[0], hist[1]
+        for s in range(steps if missing and not direction else steps - 1):
+            b = bins[s] if categorical else s + 1
+            if hist[2 * b + 1] == 0:
+                continue
+            g += hist[2 * b]
+            hw += hist[2 * b + 1]
+            other = total[1] - hw
+            if (hw & mask) * unit_w < least:
+                continue
+            if (other & mask) * unit_w < least:
+                break
+            h1, h2 = (hw >> shift) * unit_h, (other >> shift) * unit_h
+            if h1 < least_h or h2 < least_h:
+                continue
+            h1 += l2
+            h2 += l2
+            g1 = g * unit_g
+            g2 = G - g1
+            if free:
+                gain = 0.5 * (g1 * g1 * h2 + g2 * g2 * h1) / (h1 * h2) - whole
+            else:
+                v1, v2 = value_of(g1, h1, bounds), value_of(g2, h2, bounds)
+                if sign * (v2 - v1) < 0:
+                    continue
+                gain = -(g1 * v1 + 0.5 * h1 * v1 * v1) - whole
+                gain -= g2 * v2 + 0.5 * h2 * v2 * v2
+            if gain > best:
+                best, place = gain, s + 1
+                missing_left = direction == 1
+    return best, place, missing_left
+
+
+JOB = types.Tuple(
+    (
+        uint32[:, ::1],
+        int32[::1],
+        int64[:, ::1],
+        int64[:, ::1],
+        int64[:, :, ::1],
+        boolean[::1],
+        boolean[::1],
+        int64[::1],
+        boolean[::1],
+        int8[::1],
+        int64[:, ::1],
+        float64[:, ::1],
+        float64[::1],
+        float64[:, ::1],
+        int32[:, ::1],
+        boolean[:, ::1],
+        int64[::1],
+    )
+)
+"""What threads share: see `boosted.workspace`."""
+
+
+@inner
+@no_type_check
+def do_block(b, job):
+    """Fill the histograms of a block for one leaf, subtract, search both leaves."""
+    codes, rows, gh, ordered, hists, searched, active, n_bins = job[:8]
+    categorical, signs, totals, bounds, numbers, gains, places, directions = job[8:16]
+    control = job[16]
+    d, small, large = len(n_bins), control[SMALL], control[LARGE]
+    own = rows[control[START] : control[STOP]]
+    if control[GATHERED]:
+        fill(codes[b], own, ordered, True, hists[small, b])
+    else:
+        fill(codes[b], own, gh, False, hists[small, b])
+    if large >= 0:
+        for i in range(BLOCK):
+            hists[large, b, i] -= hists[small, b, i]
+    for side in range(2):
+        leaf = small if side == 0 else large
+        if leaf < 0 or not searched[leaf]:
+            continue
+        for f in range(4 * b, min(4 * b + 4, d)):
+            if not active[f]:
+                gains[leaf, f] = -np.inf
+                continue
+            at = 512 * (f - 4 * b)
+            gains[leaf, f], places[leaf, f], directions[leaf, f] = best_cut(
+                hists[leaf, b, at : at + 512],
+                n_bins[f],
+                categorical[f],
+                signs[f],
+                totals[leaf],
+                bounds[leaf],
+                numbers,
+            )
+
+
+@inner
+@no_type_check
+def take_blocks(job):
+    """Do blocks that nobody has taken, until there are none."""
+    control, n_blocks = job[16], len(job[0])
+    while atomic_load(control, NEXT) < n_blocks:
+        b = atomic_add(control, NEXT, 1)
+        if b < n_blocks:
+            do_block(b, job)
+            atomic_add(control, DONE, 1)
+
+
+@kernel(void(JOB))
+@no_type_check
+def help_grow(job):
+    """What the other threads do: take blocks until the tree is done.
+
+    What a block is about is read after it was taken, and cannot change before it is done.
+    """
+    control, n_blocks = job[16], len(job[0])
+    while atomic_load(control, QUIT) == 0:
+        take_blocks(job)
+        for _ in range(SPINS):
+            if atomic_load(control, NEXT) < n_blocks:
+                break
+        else:
+            give_way()
+
+
+@inner
+@no_type_check
+def do_blocks(job, shared):
+    """All blocks, by this thread and those that help."""
+    control, n_blocks = job[16], len(job[0])
+    if not shared:
+        for b in range(n_blocks):
+            do_block(b, job)
+        return
+    atomic_swap(control, DONE, 0)
+    atomic_swap(control, NEXT, 0)
+    take_blocks(job)
+    while atomic_load(control, DONE) < n_blocks:
+        for _ in range(SPINS):
+            if atomic_load(control, DONE) == n_blocks:
+                break
+        else:
+            give_way()
+
+
+@inner
+@no_type_check
+def part(codes, rows, start, stop, spare, test):  # noqa: PLR0917
+    """Rows that go left first, in their order; where the others begin."""
+    low, width, place, chosen = test
+    a, b, shift = start, 0, U(8 * place)
+    for i in range(start, stop):
+        row = rows[i]
+        code = (U(codes[row]) >> shift) & U(255)
+        if low == 2:
+            goes_left = (chosen[code >> U(6)] >> (code & U(63))) & U(1)
+        else:
+            goes_left = U(((code - U(low)) & U(255)) <= U(width))
+        rows[a] = row
+        spare[b] = row
+        a += int64(goes_left)
+        b += 1 - int64(goes_left)
+    for i in range(b):
+        rows[a + i] = spare[i]
+    return a
+
+
+@kernel(
+    types.Tuple(
+        (
+            uint64[::1],
+            int32[::1],
+            uint64[:, ::1],
+            float64[:, ::1],
+            float64[::1],
+            float64[::1],
+            int64[:, ::1],
+        )
+    )(JOB, int64[::1])
+)
+@no_type_check
+def grow_leafwise(job, limits):  # noqa: PLR0915, C901
+    """Grow a tree; `rows` are left in the order of the leaves.
+
+    Returns nodes, the place of each node's set, the sets, values, weights, gains, and
+    for each leaf its node and its first and last row.
+    """
+    codes, rows, gh, ordered, hists, searched, _, n_bins = job[:8]
+    categorical, signs, totals, bounds, numbers, gains, places, directions = job[8:16]
+    control = job[16]
+    most, d, n = int64(limits[MAX_LEAVES]), len(n_bins), len(rows)
+    n_blocks, bits = len(codes), int64(limits[BITS])
+    shift, mask = U(bits), (int64(1) << bits) - int64(1)
+    nodes = np.zeros(2 * most - 1, np.uint64)
+    set_at, sets = np.full(2 * most - 1, -1, np.int32), np.zeros((most, 4), np.uint64)
+    value, weight = np.zeros((2 * most - 1, 1)), np.zeros(2 * most - 1)
+    gain_of, n_sets = np.zeros(2 * most - 1), 0
+    # for each leaf: node, first and last row, depth
+    leaves = np.zeros((most, 4), np.int64)
+    best, best_feature = np.full(most, -np.inf), np.zeros(most, np.int64)
+    spare = np.empty(n, np.int32)
+    bins, keys = np.empty(256, np.int64), np.empty(256)
+    chosen = np.zeros(4, np.uint64)
+    leaves[0, 2] = n
+    totals[0, :] = 0
+    bounds[:, 0], bounds[:, 1] = -np.inf, np.inf
+    for i in range(n):
+        totals[0, 0] += gh[rows[i], 0]
+        totals[0, 1] += gh[rows[i], 1]
+    searched[0] = limits[MAX_DEPTH] > 0 and most > 1
+    n_leaves, n_nodes, small, large = 1, 1, 0, -1
+    while True:
+        if searched[small] or (large >= 0 and searched[large]):
+            start, stop = leaves[small, 1], leaves[small, 2]
+            gathered = limits[ROOT_ALL] == 0 or large >= 0
+            if gathered:
+                for i in range(stop - start):
+                    row = rows[start + i]
+                    ordered[i, 0] = gh[row, 0]
+                    ordered[i, 1] = gh[row, 1]
+            control[START], control[STOP], control[GATHERED] = start, stop, gathered
+            control[SMALL], control[LARGE] = small, large
+            worth = (stop - start + 1024) * n_blocks > WORTH
+            do_blocks(job, limits[PARALLEL] > 1 and worth)
+        for side in range(2):
+            leaf = small if side == 0 else large
+            if leaf < 0:
+                continue
+            best[leaf] = -np.inf
+            if searched[leaf]:
+                for f in range(d):
+                    if gains[leaf, f] > best[leaf]:
+                        best[leaf], best_feature[leaf] = gains[leaf, f], f
+        if n_leaves == most:
+            break
+        leaf = 0
+        for i in range(1, n_leaves):
+            if best[i] > best[leaf]:
+                leaf = i
+        if not best[leaf] > numbers[MIN_GAIN]:
+            break
+        # split it: the left child keeps the place of the leaf, the right one is new
+        f, node, new = best_feature[leaf], leaves[leaf, 0], n_leaves
+        start, stop, depth = leaves[leaf, 1], leaves[leaf, 2], leaves[leaf, 3]
+        hist = hists[leaf, f >> 2, 512 * (f & 3) : 512 * (f & 3) + 512]
+        cut, low = int64(places[leaf, f]), 0
+        g, hw = int64(0), int64(0)
+        if categorical[f]:
+            low = 2
+            order(hist, n_bins[f], numbers, bins, keys)
+            chosen[:] = U(0)
+            for s in range(cut):
+                b = bins[s]
+                chosen[b >> 6] |= U(1) << U(b & 63)
+                g += hist[2 * b]
+                hw += hist[2 * b + 1]
+            sets[n_sets] = chosen
+            set_at[node] = n_sets
+            n_sets += 1
+        else:
+            for b in range(1, cut + 1):
+                g += hist[2 * b]
+                hw += hist[2 * b + 1]
+            if hist[1] == 0:  # nothing is missing here: later, go with the heavier side
+                low = 0 if 2 * (hw & mask) >= (totals[leaf, 1] & mask) else 1
+            elif directions[leaf, f]:
+                g += hist[0]
+                hw += hist[1]
+            else:
+                low = 1
+        width = 0 if low == 2 else cut - low
+        middle = part(
+            codes[f >> 2], rows, start, stop, spare, (low, width, f & 3, chosen)
+        )
+        word = (U(n_nodes) << U(32)) | (U(f) << U(16)) | (U(low) << U(8))
+        nodes[node] = word | U(width & 255)
+        gain_of[node] = best[leaf]
+        weight[node] = (totals[leaf, 1] & mask) * numbers[UNIT_W]
+        totals[new, 0], totals[new, 1] = totals[leaf, 0] - g, totals[leaf, 1] - hw
+        totals[leaf, 0], totals[leaf, 1] = g, hw
+        bounds[new] = bounds[leaf]
+        if signs[f] != 0:
+            h = (hw >> shift) * numbers[UNIT_H] + numbers[L2]
+            v1 = value_of(g * numbers[UNIT_G], h, bounds[leaf])
+            h = (totals[new, 1] >> shift) * numbers[UNIT_H] + numbers[L2]
+            v2 = value_of(totals[new, 0] * numbers[UNIT_G], h, bounds[leaf])
+            border = 0.5 * (v1 + v2)
+            if signs[f] > 0:
+                bounds[leaf, 1] = min(bounds[leaf, 1], border)
+                bounds[new, 0] = max(bounds[new, 0], border)
+            else:
+                bounds[leaf, 0] = max(bounds[leaf, 0], border)
+                bounds[new, 1] = min(bounds[new, 1], border)
+        leaves[new, 0], leaves[new, 1], leaves[new, 2] = n_nodes + 1, middle, stop
+        leaves[leaf, 0], leaves[leaf, 2] = n_nodes, middle
+        leaves[leaf, 3] = leaves[new, 3] = depth + 1
+        n_nodes += 2
+        n_leaves += 1
+        for i in (leaf, new):
+            enough = (totals[i, 1] & mask) * numbers[UNIT_W] >= 2 * numbers[MIN_LEAF]
+            enough = enough and leaves[i, 2] - leaves[i, 1] > 1
+            searched[i] = enough and depth + 1 < limits[MAX_DEPTH] and n_leaves < most
+        # the histograms of the parent are in the place of the leaf
+        if middle - start <= stop - middle:
+            small, large = leaf, new
+            for b in range(n_blocks):
+                hists[new, b, :] = hists[leaf, b]
+        else:
+            small, large = new, leaf
+    atomic_swap(control, QUIT, 1)
+    for leaf in range(n_leaves):
+        node = leaves[leaf, 0]
+        h = (totals[leaf, 1] >> shift) * numbers[UNIT_H] + numbers[L2]
+        value[node, 0] = value_of(totals[leaf, 0] * numbers[UNIT_G], h, bounds[leaf])
+        weight[node] = (totals[leaf, 1] & mask) * numbers[UNIT_W]
+    return (
+        nodes[:n_nodes].copy(),
+        set_at[:n_nodes].copy(),
+        sets[:n_sets].copy(),
+        value[:n_nodes].copy(),
+        weight[:n_nodes].copy(),
+        gain_of[:n_nodes].copy(),
+        leaves[:n_leaves, :3].copy(),
+    )

@@ -1,0 +1,62 @@
+"""A tree in words: one line for each node."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from likely.models.trees.ensemble import Trees
+
+
+def question(trees: Trees, node: int, names: Sequence[str]) -> str:
+    """What a node asks; yes goes left."""
+    j, low = int(trees.feature[node]), int(trees.low[node])
+    values = trees.bins.of_feature(j)
+    if low == 2:
+        bits = trees.sets[trees.set_at[node]]
+        inside = [
+            c
+            for c in range(int(trees.bins.counts[j]) + 1)
+            if int(bits[c >> 6]) >> (c & 63) & 1
+        ]
+        words = ["missing" if c == 0 else f"{values[c - 1]:.6g}" for c in inside]
+        return f"{names[j]} in {{{', '.join(words)}}}"
+    cut = int(trees.cut[node])
+    if cut == 0:
+        return f"{names[j]} is missing"
+    if cut > len(values):
+        return f"{names[j]} is there"
+    return f"{names[j]} <= {values[cut - 1]:.6g}"
+
+
+def tree_text(
+    trees: Trees,
+    t: int = 0,
+    *,
+    names: Sequence[str] | None = None,
+    leaf: Callable[[np.ndarray], str] | None = None,
+) -> str:
+    """A tree as indented text.
+
+    Args:
+        trees: the trees.
+        t: which of them.
+        names: of the features; x0, x1, ... unless given.
+        leaf: says what the values of a leaf mean.
+    """
+    names = names if names is not None else [f"x{j}" for j in range(10**4)]
+    say = leaf or (lambda value: np.array2string(value, precision=4))
+    left, lines = trees.left, []
+    stack = [(int(trees.roots[t]), 0, "")]
+    while stack:
+        node, depth, answer = stack.pop()
+        indent = "|   " * depth
+        head = f"{indent}{answer}"
+        if left[node] < 0:
+            lines.append(
+                f"{head}{say(trees.value[node])} (weight {trees.weight[node]:.6g})"
+            )
+            continue
+        lines.append(f"{head}{question(trees, node, names)}?")
+        stack.append((int(left[node]) + 1, depth + 1, "no:  "))
+        stack.append((int(left[node]), depth + 1, "yes: "))
+    return "\n".join(lines)
