@@ -16,6 +16,7 @@ That sentence is `likely.recipe`; the rooms beside it are its nouns:
     models       2   η = f(x; φ): null, linear, mlp
     objectives   3a  what is minimised: nll, priors, and surrogates that are neither
     solvers      3b  how: exact least squares, Newton, L-BFGS, the stochastic loop
+    inference    4   uncertainty in φ: tests, robust errors, bootstrap
     evaluate     4   numbers from distributions and arrays
     preprocess       weighted, savable: scaling, encoding, imputation, tables
     estimators       the scikit-learn face of supervised models
@@ -35,8 +36,16 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _NAMES = {
+    "ElasticNet": "likely.estimators",
+    "GammaRegressor": "likely.estimators",
+    "HuberRegressor": "likely.estimators",
+    "LADRegressor": "likely.estimators",
+    "Lasso": "likely.estimators",
     "LinearRegression": "likely.estimators",
     "LogisticRegression": "likely.estimators",
+    "NegativeBinomialRegressor": "likely.estimators",
+    "Perceptron": "likely.estimators",
+    "PoissonRegressor": "likely.estimators",
     "Ridge": "likely.estimators",
     "RoundedRegression": "likely.estimators",
     "cross_validate": "likely.selection",
@@ -52,6 +61,7 @@ _ROOMS = (
     "evaluate",
     "families",
     "files",
+    "inference",
     "layers",
     "models",
     "objectives",
@@ -75,6 +85,7 @@ if TYPE_CHECKING:
         evaluate as evaluate,
         families as families,
         files as files,
+        inference as inference,
         layers as layers,
         models as models,
         objectives as objectives,
@@ -88,8 +99,16 @@ if TYPE_CHECKING:
     )
     from likely.core import tune_host as tune_host
     from likely.estimators import (
+        ElasticNet as ElasticNet,
+        GammaRegressor as GammaRegressor,
+        HuberRegressor as HuberRegressor,
+        LADRegressor as LADRegressor,
+        Lasso as Lasso,
         LinearRegression as LinearRegression,
         LogisticRegression as LogisticRegression,
+        NegativeBinomialRegressor as NegativeBinomialRegressor,
+        Perceptron as Perceptron,
+        PoissonRegressor as PoissonRegressor,
         Ridge as Ridge,
         RoundedRegression as RoundedRegression,
     )
