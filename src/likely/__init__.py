@@ -16,6 +16,7 @@ That sentence is `likely.recipe`; the rooms beside it are its nouns:
     models       2   η = f(x; φ): null, linear, mlp; what a network is made of
     objectives   3a  what is minimised: nll, priors, and surrogates that are neither
     solvers      3b  how: exact least squares, Newton, L-BFGS, the stochastic loop
+    inference    4   uncertainty in φ: tests, robust errors, bootstrap
     evaluate     4   numbers from distributions and arrays
     preprocess       weighted, savable: scaling, encoding, imputation, tables
     estimators       the scikit-learn face of supervised models
@@ -35,11 +36,19 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _NAMES = {
+    "ElasticNet": "likely.estimators",
+    "GammaRegressor": "likely.estimators",
+    "HuberRegressor": "likely.estimators",
+    "LADRegressor": "likely.estimators",
+    "Lasso": "likely.estimators",
     "LinearRegression": "likely.estimators",
     "LogTarget": "likely.estimators",
     "LogisticRegression": "likely.estimators",
     "NullClassifier": "likely.estimators",
     "NullRegressor": "likely.estimators",
+    "NegativeBinomialRegressor": "likely.estimators",
+    "Perceptron": "likely.estimators",
+    "PoissonRegressor": "likely.estimators",
     "Ridge": "likely.estimators",
     "RoundedRegression": "likely.estimators",
     "cross_validate": "likely.selection",
@@ -55,6 +64,7 @@ _ROOMS = (
     "evaluate",
     "families",
     "files",
+    "inference",
     "layers",
     "models",
     "objectives",
@@ -78,6 +88,7 @@ if TYPE_CHECKING:
         evaluate as evaluate,
         families as families,
         files as files,
+        inference as inference,
         layers as layers,
         models as models,
         objectives as objectives,
@@ -91,11 +102,19 @@ if TYPE_CHECKING:
     )
     from likely.core import tune_host as tune_host
     from likely.estimators import (
+        ElasticNet as ElasticNet,
+        GammaRegressor as GammaRegressor,
+        HuberRegressor as HuberRegressor,
+        LADRegressor as LADRegressor,
+        Lasso as Lasso,
         LinearRegression as LinearRegression,
         LogisticRegression as LogisticRegression,
         LogTarget as LogTarget,
+        NegativeBinomialRegressor as NegativeBinomialRegressor,
         NullClassifier as NullClassifier,
         NullRegressor as NullRegressor,
+        Perceptron as Perceptron,
+        PoissonRegressor as PoissonRegressor,
         Ridge as Ridge,
         RoundedRegression as RoundedRegression,
     )

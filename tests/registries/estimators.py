@@ -5,6 +5,14 @@ import likely as lk
 ESTIMATORS = {
     "linear regression": lk.LinearRegression(),
     "ridge": lk.Ridge(),
+    "lasso": lk.Lasso(0.1),
+    "elastic net": lk.ElasticNet(0.1),
+    "huber regression": lk.HuberRegressor(),
+    "least absolute deviations": lk.LADRegressor(),
+    "poisson regression": lk.PoissonRegressor(),
+    "negative binomial regression": lk.NegativeBinomialRegressor(),
+    "gamma regression": lk.GammaRegressor(),
     "logistic regression": lk.LogisticRegression(),
+    "perceptron": lk.Perceptron(),
     "rounded regression": lk.RoundedRegression(),
 }

@@ -5,7 +5,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 import likely as lk
 from likely.core import InputError
-from likely.selection import cross_validation
+from likely.estimators import held_out
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_the_best_setting_has_the_lowest_nats(diabetes):
 def test_chunks_give_the_same_answer(diabetes, monkeypatch):
     grid = {"alpha": np.logspace(-2, 2, 5)}
     whole = lk.cross_validate(lk.Ridge(), *diabetes, grid=grid)
-    monkeypatch.setattr(cross_validation, "CHUNK_BYTES", 2 * 8 * 5 * 512 * 2)
+    monkeypatch.setattr(held_out, "CHUNK_BYTES", 2 * 8 * 5 * 512 * 2)
     parts = lk.cross_validate(lk.Ridge(), *diabetes, grid=grid)
     np.testing.assert_allclose(parts.nll, whole.nll, rtol=1e-12)
     assert parts.nll.shape == (5, 5)

@@ -1,19 +1,32 @@
 """The scikit-learn face of supervised models: a pure core in a thin shell."""
 
 from likely.estimators.collinearity import CollinearityWarning
+from likely.estimators.counts import NegativeBinomialRegressor, PoissonRegressor
+from likely.estimators.gamma import GammaRegressor
+from likely.estimators.lasso import ElasticNet, Lasso
 from likely.estimators.linear import LinearRegression, Ridge
 from likely.estimators.log_target import LogTarget
 from likely.estimators.logistic import LogisticRegression, SeparationWarning
 from likely.estimators.null import NullClassifier, NullRegressor
+from likely.estimators.perceptron import Perceptron
+from likely.estimators.robust import HuberRegressor, LADRegressor
 from likely.estimators.rounded import RoundedRegression
 
 __all__ = [
     "CollinearityWarning",
+    "ElasticNet",
+    "GammaRegressor",
+    "HuberRegressor",
+    "LADRegressor",
+    "Lasso",
     "LinearRegression",
     "LogTarget",
     "LogisticRegression",
     "NullClassifier",
     "NullRegressor",
+    "NegativeBinomialRegressor",
+    "Perceptron",
+    "PoissonRegressor",
     "Ridge",
     "RoundedRegression",
     "SeparationWarning",

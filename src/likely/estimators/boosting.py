@@ -5,7 +5,7 @@ from typing import Any, no_type_check
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from likely.core.checks import InputError, check_weights
+from likely.core.checks import InputError
 from likely.estimators.host import (
     AbstractHostClassifier,
     AbstractHostRegressor,
@@ -91,7 +91,11 @@ def _validation(estimator: Any, rows: Rows, X_val: Any, y_val: Any, seed: int):
     """Training and validation rows: those given, or a share held out."""
     if X_val is not None:
         X_val = check_array(X_val, dtype=np.float64, ensure_all_finite=False)
-        if X_val.shape[1] != rows.X.shape[1] or y_val is None or len(y_val) != len(X_val):
+        if (
+            X_val.shape[1] != rows.X.shape[1]
+            or y_val is None
+            or len(y_val) != len(X_val)
+        ):
             raise InputError(
                 f"X_val has shape {X_val.shape}; give X_val with {rows.X.shape[1]} "
                 "columns, and y_val with as many rows."

@@ -18,28 +18,31 @@ def warn_collinear(
     X: Float[np.ndarray, "n d"], names: np.ndarray | None, intercept: bool
 ) -> None:
     """Warn, naming a dependent column and the columns it is made of."""
+    what = dependence_sentence(X, names, intercept)
+    if what is None:
+        what = f"the {X.shape[1]} columns are linearly dependent"
+    warnings.warn(
+        f"{what}, so the data do not determine all coefficients; this is the solution "
+        "of least norm. Drop the column, or use Ridge.",
+        CollinearityWarning,
+        stacklevel=6,
+    )
+
+
+def dependence_sentence(
+    X: Float[np.ndarray, "n d"], names: np.ndarray | None, intercept: bool
+) -> str | None:
+    """Which column is a combination of which others, or None if none is."""
     culprit, parts = _dependence(X, intercept)
     label = [
         f"column {j}" if names is None else repr(names[j]) for j in range(X.shape[1])
     ]
     if culprit is None:
-        what = f"the {X.shape[1]} columns are linearly dependent"
-    elif parts:
-        what = f"{label[culprit]} is a linear combination of " + ", ".join(
-            label[j] for j in parts
-        )
-    else:
-        what = (
-            f"{label[culprit]} is constant"
-            if intercept
-            else f"{label[culprit]} is zero"
-        )
-    warnings.warn(
-        f"{what}, so the data do not determine all coefficients; this is the solution "
-        "of least norm. Drop the column, or use Ridge.",
-        CollinearityWarning,
-        stacklevel=5,
-    )
+        return None
+    if parts:
+        others = ", ".join(label[j] for j in parts)
+        return f"{label[culprit]} is a linear combination of {others}"
+    return f"{label[culprit]} is {'constant' if intercept else 'zero'}"
 
 
 def _dependence(X: np.ndarray, intercept: bool) -> tuple[int | None, list[int]]:

@@ -1,5 +1,6 @@
 r"""Linear regression, plain and ridge: y | x ~ N(x·w + b, σ²) (D1-D4, D7, D8)."""
 
+from abc import ABC
 from typing import Any, no_type_check
 
 import equinox as eqx
@@ -8,18 +9,27 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from likely.core.checks import InputError
 from likely.core.linalg import lstsq
-from likely.core.rows import pad, weighted_mean
+from likely.core.rows import weighted_mean
 from likely.estimators.collinearity import warn_collinear
-from likely.estimators.shell import AbstractRegressor, learn, nonnegative
-from likely.families import Normal
+from likely.estimators.evidence import Evidence, normal_covariance, r_squared
+from likely.estimators.glm import empty_columns, trim
+from likely.estimators.linear_model import alpha_of, parts_of
+from likely.estimators.penalty import ridge_strengths
+from likely.estimators.regressor import AbstractLinearRegressor
+from likely.estimators.shell import learn_padded
+from likely.families import AbstractFamily, MultivariateNormal, Normal
+from likely.inference import Estimate
 from likely.models import Linear, Shared
 from likely.solvers import ridge, ridge_folds
 from likely.typing import Batch, Key
 
 
 class NormalLinear(eqx.Module):
-    """φ of a normal linear model: the line, log σ, and whether it was determined."""
+    """φ of a normal linear model: the line, log σ (of each output), and whether it was
+    determined.
+    """
 
     model: Linear
     log_scale: Float[Array | np.ndarray, "*batch"]
@@ -36,30 +46,37 @@ class NormalLinearLearner(eqx.Module):
     penalised: bool = eqx.field(static=True)
     intercept: bool = eqx.field(static=True)
     decomposition: str = eqx.field(static=True, default="qr")
-    family: Normal = Normal()
+    family: AbstractFamily = Normal()
 
     def learn(self, key: Key, hyper: dict, batch: Batch) -> NormalLinear:
         """The line with its learned scale."""
-        X, y, w = batch.x, batch.y, batch.w
+        X, w = batch.x, batch.w
+        Y = batch.y if self.family.multivariate else batch.y[:, None]
         singular = jnp.asarray(False)
         if self.penalised:
-            found = ridge(X, y[:, None], w, hyper["alpha"], intercept=self.intercept)
+            found = ridge(X, Y, w, hyper["alpha"], intercept=self.intercept)
             model = Linear(*found) if self.intercept else Linear(found[0], None)
         else:
-            model = Linear.zeros(X.shape[1], 1, self.intercept)
+            model = Linear.zeros(X.shape[1], Y.shape[1], self.intercept)
+            empty = empty_columns(X)
+            P = jnp.concatenate([empty, jnp.zeros(1)]) if self.intercept else empty
             A = model.design(X)
-            nothing = jnp.zeros(A.shape[1], A.dtype)
-            found = lstsq(A, y[:, None], w, nothing, decomposition=self.decomposition)
-            B, singular = found
+            B, singular = lstsq(A, Y, w, P, decomposition=self.decomposition)
             model = model.with_coefficients(B)
-        residual = y - model(X)[0][:, 0]
-        variance = jnp.maximum(weighted_mean(residual**2, w), jnp.finfo(y.dtype).tiny)
-        return NormalLinear(model, 0.5 * jnp.log(variance), singular)
+        residual = Y - model(X)[0]
+        variance = jnp.maximum(weighted_mean(residual**2, w), jnp.finfo(Y.dtype).tiny)
+        log_scale = 0.5 * jnp.log(variance)
+        log_scale = log_scale if self.family.multivariate else log_scale[0]
+        return NormalLinear(model, log_scale, singular)
+
+    def trimmed(self, phi: NormalLinear, d: int) -> NormalLinear:
+        """φ with the weights of the first d columns."""
+        return trim(phi, d)
 
     @property
     def leaves_out(self) -> bool:
         """Ridge regression has a shorter way to leave parts out: its moments subtract."""
-        return self.penalised
+        return self.penalised and not self.family.multivariate
 
     def leave_out(
         self, hypers: dict, parts: Batch
@@ -79,57 +96,129 @@ class NormalLinearLearner(eqx.Module):
 
     def losses(self, phi: NormalLinear, batch: Batch) -> Float[Array, " n"]:
         """½(r/σ)² + log σ + ½ log 2π, with one σ for all rows."""
+        if self.family.multivariate:
+            return -self.family.log_prob(self.eta(phi, batch.x), batch.y)
         r = batch.y - phi.model(batch.x)[0][:, 0]
         square = jnp.exp(-2 * phi.log_scale)
         return 0.5 * (r**2 * square + jnp.log(2 * jnp.pi)) + phi.log_scale
 
-    def eta(self, phi: NormalLinear, X: Float[Array, "n d"]) -> Float[Array, "n 2"]:
+    def eta(self, phi: NormalLinear, X: Float[Array, "n d"]) -> Float[Array, "n k"]:
         """(x·w + b, log σ)."""
-        return Shared(phi.model, jnp.asarray(phi.log_scale)[None])(X)[0]
+        return Shared(phi.model, jnp.atleast_1d(phi.log_scale))(X)[0]
 
 
-class LinearRegression(AbstractRegressor):
+class AbstractNormalRegressor(AbstractLinearRegressor, ABC):
+    """Numbers with normal errors: one output or several, each with its own σ."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _normal(self, y: np.ndarray) -> AbstractFamily:
+        several = y.ndim == 2
+        return MultivariateNormal(y.shape[1], "diagonal") if several else Normal()
+
+    def _publish(self, phi: Any) -> None:
+        weight, bias, tail = parts_of(phi)
+        several = self.family_.multivariate
+        self.coef_ = weight.T if several else weight[:, 0]
+        b = np.zeros(weight.shape[1]) if bias is None else bias
+        self.intercept_ = b if several else float(b[0])
+        self.scale_ = np.exp(tail) if several else float(np.exp(tail[0]))
+
+    def _unit(self) -> Normal:
+        return Normal(1.0)
+
+    def _estimate(self, evidence: Evidence, null: Any) -> Estimate:
+        """Exact for normal errors: s² = RSS/(Σw − p), covariance s²(AᵀWA)⁻¹."""
+        if self.family_.multivariate:
+            raise InputError(
+                "summary() is for one output; fit one model for each column of y."
+            )
+        y, w, n, df = evidence.y, evidence.w, evidence.total, evidence.df_residual
+        fitted, p = evidence.eta[:, 0], evidence.A.shape[1]
+        if not df > 0:
+            raise InputError(
+                f"there are {p} coefficients and {n:g} observations, so nothing is left "
+                "to estimate errors from; use fewer columns or more rows."
+            )
+        rss = float(w @ (y - fitted) ** 2)
+        centre = float(w @ y) / n if self._first else 0.0
+        tss = float(w @ (y - centre) ** 2)
+        s2 = rss / df
+        return Estimate(
+            self._table_order(self.phi_),
+            s2 * normal_covariance(evidence),
+            slopes=np.arange(p) >= self._first,
+            total=n,
+            df_residual=df,
+            log_likelihood=_concentrated(rss, n),
+            null_log_likelihood=_concentrated(tss, n),
+            n_counted=p,
+            dispersion=s2,
+            r_squared=r_squared(y, fitted, w, centred=bool(self._first)),
+            condition=evidence.condition(),
+            kind="t",
+            tail_variance=0.5 / n,
+        )
+
+
+def _concentrated(rss: float, n: float) -> float:
+    """The normal log-likelihood at σ² = RSS/n."""
+    rss = max(rss, np.finfo(float).tiny)
+    return -0.5 * n * (np.log(2 * np.pi * rss / n) + 1)
+
+
+class LinearRegression(AbstractNormalRegressor):
     r"""Least squares: y | x ~ N(x·w + b, σ²) by maximum likelihood.
 
     $\hat w = (X^\top X)^{-1}X^\top y$ with a column of ones, computed by QR in float64; σ² is
     the mean squared residual. Where columns are dependent, the solution of least norm.
+    `predict_dist` is Student's t, which includes the uncertainty of w, b and σ exactly.
 
     Args:
         fit_intercept: whether there is a b.
+        basis: columns to make of X first, such as `preprocess.NaturalSpline()`.
 
     Attributes:
-        coef_: (d,) w.
+        coef_: (d,) w; (m, d) for m outputs.
         intercept_: b.
         scale_: σ.
     """
 
+    _how = "exact"
+
     @no_type_check  # scikit-learn: settings are looked at in fit
-    def __init__(self, *, fit_intercept: bool = True):
+    def __init__(self, *, fit_intercept: bool = True, basis: Any = None):
         self.fit_intercept = fit_intercept
+        self.basis = basis
 
     def _learner(self, y: np.ndarray) -> NormalLinearLearner:
-        return NormalLinearLearner(penalised=False, intercept=bool(self.fit_intercept))
+        family = self._normal(y)
+        return NormalLinearLearner(False, bool(self.fit_intercept), family=family)
 
     def _hyper(self) -> dict[str, np.ndarray]:
         return {}
 
     def _revise(self, phi: NormalLinear, key: Key, hyper: dict, batch: Batch):
         """Where columns are dependent: name them, and take the least norm."""
-        if not np.asarray(phi.singular):
+        empty = ~np.any(batch.x[batch.w > 0], axis=0) if len(batch.w) < 2e5 else False
+        if not (np.asarray(phi.singular) or np.any(empty)):
             return phi
-        intercept = bool(self.fit_intercept)
-        names = getattr(self, "feature_names_in_", None)
-        warn_collinear(batch.x[batch.w > 0], names, intercept)
+        names = np.asarray(self._column_names(), object)
+        names = names if hasattr(self, "feature_names_in_") else None
+        warn_collinear(batch.x[batch.w > 0], names, bool(self.fit_intercept))
         least = NormalLinearLearner(
-            penalised=False, intercept=intercept, decomposition="svd"
+            False, bool(self.fit_intercept), "svd", self.family_
         )
-        return learn(least, key, hyper, pad(batch))
+        return learn_padded(least, key, hyper, batch)
 
-    def _publish(self, phi: NormalLinear) -> None:
-        _publish(self, phi)
+    def _penalty(self) -> None:
+        return None
 
 
-class Ridge(AbstractRegressor):
+class Ridge(AbstractNormalRegressor):
     r"""Ridge regression: y | x ~ N(x·w + b, σ²) with prior w ~ N(0, σ²/α).
 
     $\hat w = (X^\top X + αI)^{-1}X^\top y$ on centred data: the minimiser of
@@ -139,33 +228,44 @@ class Ridge(AbstractRegressor):
     in the place of α.)
 
     Args:
-        alpha: strength of the penalty; the intercept is not penalised.
+        alpha: strength of the penalty, or "cv" to choose it by held-out nats; the
+            intercept is not penalised.
         fit_intercept: whether there is a b.
+        basis: columns to make of X first, such as `preprocess.NaturalSpline()`.
+        alphas: the strengths to choose from; by default forty of all sizes.
+        cv: the folds to choose by; 5 by default.
 
     Attributes:
-        coef_: (d,) w.
+        coef_: (d,) w; (m, d) for m outputs.
         intercept_: b.
         scale_: σ.
+        alpha_: the strength that was chosen, where alpha="cv".
     """
 
+    _how = "none"
+
     @no_type_check  # scikit-learn: settings are looked at in fit
-    def __init__(self, alpha: float = 1.0, *, fit_intercept: bool = True):
+    def __init__(
+        self,
+        alpha: float | str = 1.0,
+        *,
+        fit_intercept: bool = True,
+        basis: Any = None,
+        alphas: Any = None,
+        cv: Any = None,
+    ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
+        self.basis = basis
+        self.alphas = alphas
+        self.cv = cv
 
     def _learner(self, y: np.ndarray) -> NormalLinearLearner:
-        return NormalLinearLearner(penalised=True, intercept=bool(self.fit_intercept))
+        family = self._normal(y)
+        return NormalLinearLearner(True, bool(self.fit_intercept), family=family)
 
     def _hyper(self) -> dict[str, np.ndarray]:
-        return {"alpha": np.asarray(nonnegative("alpha", self.alpha))}
+        return {"alpha": alpha_of(self.alpha)}
 
-    def _publish(self, phi: NormalLinear) -> None:
-        _publish(self, phi)
-
-
-def _publish(estimator: Any, phi: NormalLinear) -> None:
-    """coef_, intercept_ and scale_."""
-    linear = phi.model
-    estimator.coef_ = linear.weight[:, 0]
-    estimator.intercept_ = 0.0 if linear.bias is None else float(linear.bias[0])
-    estimator.scale_ = float(np.exp(phi.log_scale))
+    def _strengths(self, X: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+        return ridge_strengths(X, w, per_weight=False)

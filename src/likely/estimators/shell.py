@@ -9,23 +9,36 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
+import jax
 import numpy as np
 from jaxtyping import PyTree
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likely.core.checks import InputError, check_finite, check_weights
 from likely.core.precision import float64, to_numpy
 from likely.core.random import key_of
-from likely.core.rows import pad, pad_rows
+from likely.core.rows import pad, pad_rows, size_class
 from likely.families import AbstractFamily, Predictive
 from likely.files import save
 from likely.typing import Batch, Key, Learner, Solution
+
+FEW_ROWS = 1024
+
+
+@runtime_checkable
+class ColumnLearner(Learner, Protocol):
+    """A learner for which a column of zeros is as good as absent."""
+
+    def trimmed(self, phi: PyTree, d: int) -> PyTree:
+        """φ without all but the first d columns."""
+        ...
 
 
 @eqx.filter_jit
@@ -40,10 +53,32 @@ def eta_of(learner: Learner, phi: PyTree, X: Any):
     return learner.eta(phi, X)
 
 
-class AbstractPredictor(BaseEstimator, ABC):
-    """A predictor derived from a learner.
+def learn_padded(learner: Learner, key: Key, hyper: dict[str, Any], batch: Batch):
+    """φ from rows as they are: few shapes, so that few programs are compiled.
 
-    You write `_learner`, `_hyper` and `_publish`; `_encode` where y is a class.
+    A learner that can be asked for `trimmed(phi, d)` takes columns of zeros for absent,
+    so small problems are filled up to one shape.
+    """
+    if not isinstance(learner, ColumnLearner):
+        return learn(learner, key, hyper, pad(batch))
+    d, few = jax.tree.leaves(batch.x)[0].shape[1], len(batch.w) <= FEW_ROWS
+    if not few:
+        return learn(learner, key, hyper, pad(batch))
+    padded = pad(batch, max(FEW_ROWS // 4, size_class(len(batch.w))))
+    wide = jax.tree.map(lambda a: fill_columns(a) if a.ndim == 2 else a, padded.x)
+    return learner.trimmed(learn(learner, key, hyper, padded._replace(x=wide)), d)
+
+
+def fill_columns(X: np.ndarray) -> np.ndarray:
+    """X with columns of zeros up to 15, 31, ... (an intercept makes them 16, 32)."""
+    extra = max(16, size_class(X.shape[1] + 1)) - 1 - X.shape[1]
+    return np.pad(X, ((0, 0), (0, extra)))
+
+
+class AbstractLearned(BaseEstimator, ABC):
+    """An estimator around a learner: rows are checked, φ is learned and kept.
+
+    You write `_learner`, `_hyper` and `_publish`; `_encode` says what y becomes.
     """
 
     @abstractmethod
@@ -62,7 +97,7 @@ class AbstractPredictor(BaseEstimator, ABC):
     def _encode(self, y: Any) -> np.ndarray:
         """Check y and turn it into numbers."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "AbstractPredictor":
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "AbstractLearned":
         """Fit by maximum likelihood (with a penalty: maximum a posteriori).
 
         Args:
@@ -72,37 +107,26 @@ class AbstractPredictor(BaseEstimator, ABC):
                 "absent", whatever the row contains.
         """
         hyper = self._hyper()
-        batch = self._batch(X, y, sample_weight)
+        return self._learn(hyper, self._batch(X, y, sample_weight))
+
+    def _learn(self, hyper: dict[str, np.ndarray], batch: Batch):
+        """Everything about a fit that comes after the checks of rows and settings."""
         self.learner_ = self._learner(batch.y)
-        self.family_.check(batch.y, batch.w)
+        self._check(batch)
         with float64():
             key = key_of(getattr(self, "random_state", 0))
-            phi = learn(self.learner_, key, hyper, pad(batch))
+            hyper = self._choose(key, hyper, batch)
+            phi = learn_padded(self.learner_, key, hyper, batch)
             self.phi_ = to_numpy(self._revise(phi, key, hyper, batch))
         self._report(self.phi_)
         self._publish(self.phi_)
+        self._remember(hyper, batch)
         return self
 
     @property
     def family_(self) -> AbstractFamily:
         """The family of p(y | x)."""
         return self.learner_.family
-
-    def predict_dist(self, X: Any) -> Predictive:
-        """p(y | x) for each row: the primitive from which all predictions derive."""
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, reset=False, dtype=np.float64, ensure_all_finite=False
-        )
-        check_finite("X", X, names=getattr(self, "feature_names_in_", None))
-        with float64():
-            eta = np.asarray(eta_of(self.learner_, self.phi_, pad_rows(X)))[: len(X)]
-        return Predictive(self.family_, eta, getattr(self, "classes_", None))
-
-    def nll(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The mean negative log-likelihood of (X, y), in nats per unit of weight."""
-        log_prob = self.predict_dist(X).log_prob(np.asarray(y))
-        return float(-np.average(log_prob, weights=sample_weight))
 
     def save(
         self, path: str | PathLike, *, card: Mapping[str, Any] | None = None
@@ -113,11 +137,56 @@ class AbstractPredictor(BaseEstimator, ABC):
     def _batch(self, X: Any, y: Any, sample_weight: Any) -> Batch:
         if sample_weight is not None:
             y = _without_absent(y, np.asarray(sample_weight))
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
+        several = get_tags(self).target_tags.multi_output
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, ensure_all_finite=False, multi_output=several
+        )
         n = len(X)
         w = check_weights(np.ones(n) if sample_weight is None else sample_weight, n)
         check_finite("X", X, w, names=getattr(self, "feature_names_in_", None))
-        return Batch(X, self._encode(y), w)
+        return self._weighted(Batch(self._expand(X, w), self._encode(y), w))
+
+    def _rows(self, X: Any) -> np.ndarray:
+        """Inputs to predict from, checked against those of the fit."""
+        check_is_fitted(self)
+        X = validate_data(
+            self,
+            self._prepared(X),
+            reset=False,
+            dtype=np.float64,
+            ensure_all_finite=False,
+        )
+        check_finite("X", X, names=getattr(self, "feature_names_in_", None))
+        return self._expand(X)
+
+    def _prepared(self, X: Any) -> Any:
+        """A hook: inputs in the form that the fit had."""
+        return X
+
+    def _expand(self, X: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
+        """A hook: other columns made of these; with weights, learn how first."""
+        return X
+
+    def _weighted(self, batch: Batch) -> Batch:
+        """A hook: weights that the settings ask for, beside those of the rows."""
+        return batch
+
+    def _eta(self, X: np.ndarray) -> np.ndarray:
+        """A hook: η of each row."""
+        with float64():
+            return np.asarray(eta_of(self.learner_, self.phi_, pad_rows(X)))[: len(X)]
+
+    def _check(self, batch: Batch) -> None:
+        """A hook: refuse targets that the family cannot have."""
+        if self.family_ is not None:
+            self.family_.check(batch.y, batch.w)
+
+    def _choose(self, key: Key, hyper: dict, batch: Batch) -> dict:
+        """A hook: settings that are chosen by the data."""
+        return hyper
+
+    def _remember(self, hyper: dict, batch: Batch) -> None:
+        """A hook: what to keep of the rows, for questions asked later."""
 
     def _revise(self, phi: PyTree, key: Key, hyper: dict, batch: Batch) -> PyTree:
         """A hook: another φ where this one turns out to be none."""
@@ -131,6 +200,23 @@ class AbstractPredictor(BaseEstimator, ABC):
         if not phi.status.converged:
             name = type(self).__name__
             warnings.warn(f"{name} {self.status_}.", ConvergenceWarning, stacklevel=3)
+
+
+class AbstractPredictor(AbstractLearned, ABC):
+    """A predictor derived from a learner: everything follows from its distribution."""
+
+    def predict_dist(self, X: Any) -> Predictive:
+        """p(y | x) for each row: the primitive from which all predictions derive."""
+        return self._plugged(self._rows(X))
+
+    def nll(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The mean negative log-likelihood of (X, y), in nats per unit of weight."""
+        log_prob = self._plugged(self._rows(X)).log_prob(np.asarray(y))
+        return float(-np.average(log_prob, weights=sample_weight))
+
+    def _plugged(self, X: Any) -> Predictive:
+        """p(y | x) at the fitted parameters, as if they were known."""
+        return Predictive(self.family_, self._eta(X), getattr(self, "classes_", None))
 
 
 class AbstractRegressor(RegressorMixin, AbstractPredictor, ABC):
@@ -149,8 +235,8 @@ class AbstractRegressor(RegressorMixin, AbstractPredictor, ABC):
         return y.astype(np.float64)
 
     def predict(self, X: Any) -> np.ndarray:
-        """E[y | x] of each row."""
-        return self.predict_dist(X).mean
+        """E[y | x] of each row, at the fitted parameters."""
+        return self._plugged(self._rows(X)).mean
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9
@@ -163,14 +249,8 @@ class AbstractClassifier(ClassifierMixin, AbstractPredictor, ABC):
     """A predictor of classes: `predict` is the most probable one."""
 
     def _encode(self, y: Any) -> np.ndarray:
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InputError(
-                f"y has one class only ({self.classes_[0]!r}); "
-                "a classifier needs rows of at least two classes."
-            )
-        return codes.astype(np.float64)
+        self.classes_, codes = encode_classes(y)
+        return codes
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(n, c) probabilities, classes in the order of `classes_`."""
@@ -195,12 +275,25 @@ class AbstractClassifier(ClassifierMixin, AbstractPredictor, ABC):
         return chosen
 
 
+def encode_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The labels, sorted, and the number of each row's."""
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise InputError(
+            f"y has one class only ({classes[0]!r}); "
+            "a classifier needs rows of at least two classes."
+        )
+    return classes, codes.astype(np.float64)
+
+
 def _without_absent(y: Any, w: np.ndarray) -> Any:
     """The targets with those of weight zero replaced by one that counts."""
     values, absent = np.asarray(y), w == 0
     if w.shape != values.shape[:1] or not absent.any() or absent.all():
         return y
-    return np.where(absent, values[np.argmin(absent)], values)
+    mask = absent.reshape((-1,) + (1,) * (values.ndim - 1))
+    return np.where(mask, values[np.argmin(absent)], values)
 
 
 def nonnegative(name: str, value: Any) -> float:

@@ -12,7 +12,7 @@ from likely.estimators.finite import FiniteRows, finite_rows, share
 from likely.estimators.host import class_weights
 from likely.estimators.margins import AbstractMarginClassifier, price
 from likely.models.kernels import Kernel, kernel_of
-from likely.models.svm.machine import Dual, Found, Machines, gather
+from likely.models.svm.machine import Dual, Found, gather
 
 
 class Trained(NamedTuple):
@@ -138,7 +138,9 @@ class SVC(AbstractMarginClassifier):
         C = price(self.C)
         for name in ("multi_class", "decision_function_shape"):
             if getattr(self, name) not in ("ovo", "ovr"):
-                raise InputError(f'{name} is {getattr(self, name)!r}; give "ovo" or "ovr".')
+                raise InputError(
+                    f'{name} is {getattr(self, name)!r}; give "ovo" or "ovr".'
+                )
         rows = finite_rows(self, X, y, sample_weight)
         data = merged(self.kernel, rows)
         settings = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}

@@ -13,6 +13,8 @@ FITTED = re.compile(r"[a-zA-Z]\w*_|_sklearn_output_config")
 
 
 def _take_estimator(value: Any, walk: Saving) -> dict[str, Node]:
+    if hasattr(value, "_settle"):
+        value._settle()  # what is computed when first asked for
     params = value.get_params(deep=False)
     fitted = {k: v for k, v in vars(value).items() if k not in params}
     odd = [name for name in fitted if not _is_fitted(type(value), name)]

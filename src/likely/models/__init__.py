@@ -4,6 +4,7 @@ from likely.models.anatomy import Anatomy, anatomy, dead_units, parameter_count
 from likely.models.linear import Linear
 from likely.models.mlp import MLP, mlp
 from likely.models.null import Null
+from likely.models.offset import Offset
 from likely.models.regions import Pieces, Region, linear_pieces, linear_regions
 from likely.models.shared import Shared
 
@@ -12,6 +13,7 @@ __all__ = [
     "Anatomy",
     "Linear",
     "Null",
+    "Offset",
     "Pieces",
     "Region",
     "Shared",

@@ -87,7 +87,9 @@ def kernel_of(
 ) -> Kernel:
     """A checked kernel; gamma "scale" is 1 / (d · variance of X), "auto" 1 / d."""
     if not callable(name) and name not in NAMES:
-        raise InputError(f"kernel is {name!r}; give one of {list(NAMES)} or a function.")
+        raise InputError(
+            f"kernel is {name!r}; give one of {list(NAMES)} or a function."
+        )
     gamma = settings.get("gamma", "scale")
     coef0, degree = float(settings.get("coef0", 0.0)), settings.get("degree", 3)
     if isinstance(gamma, str):
@@ -163,7 +165,9 @@ def polynomial_features(
     """
     X = np.asarray(X, np.float64)
     if coef0 < 0 or gamma <= 0:
-        raise InputError("gamma must be above 0 and coef0 at least 0: else no features.")
+        raise InputError(
+            "gamma must be above 0 and coef0 at least 0: else no features."
+        )
     wide = np.c_[np.full(len(X), np.sqrt(coef0 / gamma)), X]
     columns = []
     for chosen in combinations_with_replacement(range(wide.shape[1]), degree):
@@ -179,9 +183,7 @@ def disc_feature(X: Any) -> Float[np.ndarray, "n 1"]:
     return np.maximum(0.0, 1 - (X**2).sum(1))[:, None]
 
 
-def structural_risk(
-    empirical: float, n: int, h: float, *, eta: float = 0.05
-) -> float:
+def structural_risk(empirical: float, n: int, h: float, *, eta: float = 0.05) -> float:
     r"""Vapnik's bound on the risk, true with probability 1 − η (D27):
 
     $$R \le R_{emp} + \sqrt{\frac{h(\log(2n/h) + 1) - \log(η/4)}{n}}$$
@@ -224,5 +226,3 @@ def _called(function: Callable[..., Any], X: np.ndarray, Z: np.ndarray) -> np.nd
             f"it has to return ({len(X)}, {len(Z)})."
         )
     return K
-
-

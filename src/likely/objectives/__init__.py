@@ -1,5 +1,6 @@
 """3a. What is minimised: −log likelihood − log prior; and losses that are neither."""
 
+from likely.objectives.firth import FirthLikelihood
 from likely.objectives.nll import NegativeLogLikelihood
 from likely.objectives.priors import (
     AbstractPrior,
@@ -19,6 +20,7 @@ from likely.objectives.surrogates import (
 __all__ = [
     "AbstractPrior",
     "ElasticNetPrior",
+    "FirthLikelihood",
     "GaussianPrior",
     "LaplacePrior",
     "NegativeLogLikelihood",

@@ -86,7 +86,9 @@ class Dual:
         C: Float[np.ndarray, " n"],
     ) -> Found:
         """y = ±1, β = yα, 0 ≤ α ≤ C."""
-        found = self._solve(X, y, np.where(y < 0, -C, 0.0), np.where(y > 0, C, 0.0), 0.0)
+        found = self._solve(
+            X, y, np.where(y < 0, -C, 0.0), np.where(y > 0, C, 0.0), 0.0
+        )
         return found
 
     def regress(
@@ -106,7 +108,9 @@ class Dual:
             problem,
             tol=min(self.tol, HARD_TOL) if hard else self.tol,
             cache_bytes=1e6 * self.cache_size,
-            max_steps=self.max_iter if self.max_iter > 0 else max(10_000_000, 100 * len(c)),
+            max_steps=self.max_iter
+            if self.max_iter > 0
+            else max(10_000_000, 100 * len(c)),
             shrink=self.shrinking and not hard,
         )
         _judge(solved, hard)

@@ -138,9 +138,7 @@ class Trees(eqx.Module):
         self._for_parts(add_leaves, X, tail, n_jobs)
         return out
 
-    def eta_of(
-        self, t: int, X: Float[np.ndarray, "n d"]
-    ) -> Float[np.ndarray, "n k"]:
+    def eta_of(self, t: int, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n k"]:
         """What one tree adds to each row."""
         from likely.models.trees.kernels import add_leaves
 

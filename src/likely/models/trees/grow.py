@@ -28,7 +28,9 @@ from likely.models.trees.compiled import inner, kernel
 
 U = np.uint64
 GINI, ENTROPY, SQUARED, POISSON, NORMAL, NEWTON = range(6)
-MAX_DEPTH, MAX_LEAVES, MAX_FEATURES, BEST_FIRST, CRITERION, N_CLASSES, N_STATS = range(7)
+MAX_DEPTH, MAX_LEAVES, MAX_FEATURES, BEST_FIRST, CRITERION, N_CLASSES, N_STATS = range(
+    7
+)
 MIN_LEAF, MIN_SPLIT, MIN_GAIN, FLOOR = range(4)
 DEBRUIJN = U(0x03F79D71B4CB0A89)
 PLACES = np.zeros(64, np.uint8)
@@ -236,7 +238,9 @@ def scan_pair(hist, bins, n_bins, total, whole, sets, missing_left, work):  # no
 
 
 @kernel(
-    types.Tuple((uint64[::1], int32[::1], uint64[:, ::1], float64[:, ::1], int64[:, ::1]))(
+    types.Tuple(
+        (uint64[::1], int32[::1], uint64[:, ::1], float64[:, ::1], int64[:, ::1])
+    )(
         uint8[:, :, ::1],
         int32[::1],
         int64[:, ::1],

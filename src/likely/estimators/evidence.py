@@ -1,0 +1,235 @@
+r"""From a fitted linear model and its rows to an `Estimate`, kind by kind.
+
+The design has the intercept first. `Evidence` is what all kinds share: rows, weights, η
+and the family with its dispersion fixed, so that the same lines give model-based and
+robust errors. Only present rows take part.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy import stats
+from scipy.special import polygamma
+
+from likely.core.linalg import regression, weighted_gram
+from likely.core.precision import float64, to_numpy
+from likely.core.rows import pad
+from likely.families import AbstractFamily, Gamma
+from likely.inference import (
+    curvature,
+    information,
+    inverse,
+    joint_information,
+    sandwich,
+    scores,
+)
+from likely.typing import Batch
+
+SMALL = 2e7
+"""Rows times squared columns up to which the covariance is refined to the last digit."""
+
+
+class Evidence(eqx.Module):
+    """What the rows say about coefficients that were fitted to them.
+
+    Args:
+        family: with any dispersion fixed at its estimate.
+        A: the design, intercept first.
+        eta: (n, k) at the estimate.
+        y: encoded targets.
+        w: weights, all above 0.
+    """
+
+    family: AbstractFamily
+    A: Float[np.ndarray, "n p"]
+    eta: Float[np.ndarray, "n k"]
+    y: Float[np.ndarray, " n"]
+    w: Float[np.ndarray, " n"]
+
+    @property
+    def expected(self) -> bool:
+        """Whether l″ is replaced by its mean over y, which is 1 for gamma regression."""
+        return isinstance(self.family, Gamma)
+
+    @property
+    def total(self) -> float:
+        """Σw."""
+        return float(self.w.sum())
+
+    @property
+    def df_residual(self) -> float:
+        """Σw − p, p coefficients for each entry of η that is free."""
+        return self.total - self.A.shape[1] * self.free
+
+    @property
+    def free(self) -> int:
+        """Entries of η that have coefficients of their own: one less for a softmax."""
+        k = self.eta.shape[1]
+        return k - 1 if k > 1 else k
+
+    def unscaled(self) -> np.ndarray:
+        """I⁻¹ where the dispersion is 1."""
+        with float64():
+            return np.asarray(_unscaled(_padded(self)))
+
+    def robust(self, kind: str) -> np.ndarray:
+        """The sandwich of this kind."""
+        with float64():
+            return np.asarray(_sandwich(_padded(self), kind))
+
+    def condition(self) -> float:
+        """σ₁/σ_p of the design; of the square root of its Gram matrix where rows are many."""
+        with float64():
+            if self.A.size * self.A.shape[1] <= SMALL:
+                s = np.linalg.svd(np.sqrt(self.w)[:, None] * self.A, compute_uv=False)
+                return float(s[0] / s[-1]) if s[-1] > 0 else np.inf
+            values = np.linalg.eigvalsh(np.asarray(_gram(self.A, self.w)))
+            return float(np.sqrt(values[-1] / max(values[0], np.finfo(float).tiny)))
+
+
+def _free(evidence: Evidence) -> tuple[Array, Array]:
+    """l′ and l″ in the free entries of η."""
+    slope, bend = curvature(evidence.family, evidence.eta, evidence.y)
+    if evidence.expected:
+        bend = jnp.ones_like(bend)
+    first = evidence.eta.shape[1] - evidence.free
+    return slope[:, first:], bend[:, first:, first:]
+
+
+@eqx.filter_jit
+def _unscaled(evidence: Evidence) -> Float[Array, "q q"]:
+    evidence = _jax(evidence)
+    return inverse(information(evidence.A, _free(evidence)[1], evidence.w))
+
+
+@eqx.filter_jit
+def _sandwich(evidence: Evidence, kind: str) -> Float[Array, "q q"]:
+    evidence = _jax(evidence)
+    slope, bend = _free(evidence)
+    bread = inverse(information(evidence.A, bend, evidence.w))
+    p = evidence.A.shape[1]
+    leverage = jnp.zeros_like(evidence.w)
+    for j in range(bend.shape[1]):
+        part = bread[j * p : j * p + p, j * p : j * p + p]
+        along = jnp.sum((evidence.A @ part) * evidence.A, 1)
+        leverage = leverage + along * bend[:, j, j]
+    rows = scores(evidence.A, slope)
+    return sandwich(bread, rows, leverage, evidence.w, kind=kind)
+
+
+@eqx.filter_jit
+def _gram(A, w) -> Float[Array, "p p"]:
+    return weighted_gram(jnp.asarray(A), jnp.asarray(w))
+
+
+def _padded(evidence: Evidence) -> Evidence:
+    """The same with absent rows up to a size class, so that a new n compiles nothing."""
+    rows = pad(Batch((evidence.A, evidence.eta), evidence.y, evidence.w))
+    return Evidence(evidence.family, *rows.x, rows.y, rows.w)
+
+
+def _jax(evidence: Evidence) -> Any:
+    leaves = (evidence.A, evidence.eta, evidence.y, evidence.w)
+    return eqx.tree_at(
+        lambda e: (e.A, e.eta, e.y, e.w), evidence, tuple(map(jnp.asarray, leaves))
+    )
+
+
+def normal_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
+    """(AᵀWA)⁻¹ to almost the last digit where that is cheap or needed."""
+    p = evidence.A.shape[1]
+    with float64():
+        if evidence.A.size * p > SMALL:
+            gram = np.asarray(_gram(evidence.A, evidence.w))
+            values = np.linalg.eigvalsh(gram)
+            if values[0] > 1e-10 * values[-1]:
+                return np.asarray(inverse(jnp.asarray(gram)))
+        order = np.r_[1:p, 0]  # the constant goes last there
+        rows = _padded(evidence)
+        found = _regression(rows.A[:, order], rows.y, rows.w)
+        back = np.argsort(order)
+        return np.asarray(found.covariance)[np.ix_(back, back)]
+
+
+@eqx.filter_jit
+def _regression(A, y, w):
+    return regression(jnp.asarray(A), jnp.asarray(y)[:, None], jnp.asarray(w))
+
+
+@eqx.filter_jit
+def _joint(family: AbstractFamily, A, eta, y, w):
+    slope, bend = curvature(family, jnp.asarray(eta), jnp.asarray(y))
+    A, w = jnp.asarray(A), jnp.asarray(w)
+    H = joint_information(A, bend, w)
+    rows = jnp.concatenate([A * slope[:, :1], slope[:, 1:]], 1)
+    return inverse(H), rows
+
+
+def joint_covariance(
+    family: AbstractFamily, evidence: Evidence, u: float, *, robust: bool
+) -> Float[np.ndarray, "q q"]:
+    """Of (B, u): the inverse information, or the sandwich of scores."""
+    rows = _padded(evidence)
+    eta = np.column_stack([rows.eta[:, 0], np.full(len(rows.y), u)])
+    with float64():
+        C, u_ = to_numpy(_joint(family, rows.A, eta, rows.y, rows.w))
+    if not robust:
+        return C
+    U = u_ @ C
+    scale = evidence.total / (evidence.total - len(C))
+    return (U * (scale * rows.w)[:, None]).T @ U
+
+
+def shape_variance(a: float, total: float) -> float:
+    """Of log a, the shape of a gamma distribution: 1/(n(a²ψ′(a) − a))."""
+    bend = a**2 * float(polygamma(1, a)) - a
+    return 1 / (total * bend) if bend > 0 else 0.0
+
+
+def median_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
+    r"""Of least absolute deviations: $(A^\top A)^{-1} A^\top D A (A^\top A)^{-1}$, $D = \frac{1}{4 f(0)^2}$.
+
+    f(0) is the density of the residuals at 0, by an Epanechnikov kernel whose width is
+    Hall and Sheather's.
+    """
+    A, w, n = evidence.A, evidence.w, evidence.total
+    r = evidence.y - evidence.eta[:, 0]
+    low, high = (_quantile(r, w, q) for q in (0.25, 0.75))
+    mean = w @ evidence.y / n
+    spread = np.sqrt(w @ (evidence.y - mean) ** 2 / n)
+    z = stats.norm.ppf(0.975)
+    h = n ** (-1 / 3) * z ** (2 / 3) * (1.5 * stats.norm.pdf(0) ** 2) ** (1 / 3)
+    h = min(spread, (high - low) / 1.34) * 2 * stats.norm.ppf(0.5 + h)
+    kernel = np.where(np.abs(r) <= h, 0.75 * (1 - (r / h) ** 2), 0.0)
+    density = float(w @ kernel) / (n * h)
+    return np.linalg.inv((A * w[:, None]).T @ A) * (0.5 / density) ** 2
+
+
+def _quantile(x: np.ndarray, w: np.ndarray, q: float) -> float:
+    """Interpolated as if every value were there w times."""
+    order = np.argsort(x)
+    x, upper = x[order], np.cumsum(w[order])
+    place = q * (upper[-1] - 1)
+    below = x[np.searchsorted(upper, np.floor(place), side="right")]
+    above = x[
+        min(np.searchsorted(upper, np.floor(place) + 1, side="right"), len(x) - 1)
+    ]
+    return float(below + (place - np.floor(place)) * (above - below))
+
+
+def r_squared(y: np.ndarray, fitted: np.ndarray, w: np.ndarray, *, centred: bool):
+    """Explained over total variance, 1 − RSS/TSS, squared correlation (D12)."""
+    n = w.sum()
+    mean = w @ y / n if centred else 0.0
+    total = w @ (y - mean) ** 2
+    rss = w @ (y - fitted) ** 2
+    middle = w @ fitted / n if centred else 0.0
+    spread = w @ (fitted - middle) ** 2
+    cross = (w * (fitted - middle)) @ (y - mean)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = spread / total, 1 - rss / total, cross**2 / (spread * total)
+    explained, residual, squared = map(float, parts)
+    return explained, residual, squared

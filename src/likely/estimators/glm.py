@@ -1,0 +1,227 @@
+r"""The learners of linear models: a family on η = XW + 1b (+ an offset).
+
+`LinearLearner` is the recipe itself. `DispersedLearner` is the recipe for families whose
+second parameter is shared by all rows (a shape, a scale): it alternates
+
+$$W \leftarrow \arg\min_W l(W, u), \qquad u \leftarrow \arg\min_u l(W, u),$$
+
+u the logarithm of that parameter. For gamma regression W does not depend on u at all,
+for negative binomial regression the two are orthogonal, so a few rounds are enough.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PyTree
+
+from likely.core.rows import weighted_mean
+from likely.families import AbstractFamily, Categorical
+from likely.families.weighted import weighted_median
+from likely.models import Linear, Offset, Shared
+from likely.objectives import NegativeLogLikelihood
+from likely.objectives.priors import AbstractPrior, penalised
+from likely.typing import Batch, Key, Solution, Solver
+
+ROUNDS = 100
+REACH = 40.0
+
+
+class _ColumnPrior(AbstractPrior):
+    """w_j ~ N(0, 1/α_j): a strength for each column."""
+
+    alpha: Float[Array, " d"]
+    on: str = eqx.field(static=True, default="weight")
+
+    def smooth_log_prob(self, model: PyTree) -> Float[Array, ""]:
+        (weight,) = penalised(model, self.on)
+        return -0.5 * self.alpha @ jnp.sum(weight**2, 1)
+
+    def kink_log_prob(self, model: PyTree) -> Float[Array, ""]:
+        return jnp.zeros(())
+
+    def prox(self, model: PyTree, step: Float[Array, ""]) -> PyTree:
+        return model
+
+
+def ridge_prior(X: Float[Array, "n d"], alpha: Float[Array, ""]) -> AbstractPrior:
+    """w ~ N(0, 1/α); a column of zeros gets the coefficient 0 whatever α is."""
+    return _ColumnPrior(alpha + empty_columns(X))
+
+
+def empty_columns(X: Float[Array, "n d"]) -> Float[Array, " d"]:
+    """1 for columns that hold nothing but zeros, which are as good as absent."""
+    return jnp.all(X == 0, axis=0).astype(X.dtype)
+
+
+def start_at(X: Any, eta: Float[Array, " k"], intercept: bool) -> Linear | Offset:
+    """W = 0 and the intercept of the null model, with an offset if the rows have one."""
+    if not isinstance(X, tuple):
+        return Linear.zeros(X.shape[1], len(eta), eta if intercept else False)
+    bias = eta - X[1].mean() if intercept else False
+    return Offset(Linear.zeros(X[0].shape[1], len(eta), bias))
+
+
+class LinearLearner(eqx.Module):
+    """The recipe for a linear model: family, prior w ~ N(0, 1/α), solver.
+
+    Args:
+        family: p(y | θ).
+        solver: how.
+        intercept: whether there is a b.
+        per_weight: α is for each unit of weight (N(0, 1/(α Σw))), as in scikit-learn's
+            generalised linear models.
+    """
+
+    family: AbstractFamily
+    solver: Solver
+    intercept: bool = eqx.field(static=True)
+    per_weight: bool = eqx.field(static=True, default=False)
+
+    def learn(self, key: Key, hyper: dict, batch: Batch) -> Solution:
+        """Start at the null model and minimise."""
+        X = batch.x[0] if isinstance(batch.x, tuple) else batch.x
+        model = start_at(
+            batch.x, self.family.marginal(batch.y, batch.w), self.intercept
+        )
+        alpha = strength(hyper, batch.w, self.per_weight)
+        prior = ridge_prior(X, alpha)
+        objective = NegativeLogLikelihood.of(self.family, batch, prior)
+        found = self.solver.minimize(objective, model, batch, key=key)
+        if not isinstance(self.family, Categorical):
+            return found
+        B = found.model.coefficients  # a constant added to all classes changes nothing
+        centred = found.model.with_coefficients(B - B.mean(1, keepdims=True))
+        return eqx.tree_at(lambda s: s.model, found, centred)
+
+    def losses(self, phi: Solution, batch: Batch) -> Float[Array, " n"]:
+        """−log p of each row."""
+        return -self.family.log_prob(self.eta(phi, batch.x), batch.y)
+
+    def eta(self, phi: Solution, X: Any) -> Float[Array, "n k"]:
+        """x·W + b."""
+        return phi.model(X)[0]
+
+    def trimmed(self, phi: Solution, d: int) -> Solution:
+        """φ with the weights of the first d columns."""
+        return trim(phi, d)
+
+
+class DispersedLearner(eqx.Module):
+    """The recipe where the second parameter of the family is shared by all rows.
+
+    Args:
+        family: with η = (location, u).
+        unit: the same family with that parameter fixed.
+        fixed: the name of the fixed parameter.
+        solver: for W.
+        intercept: whether there is a b.
+        coupled: whether W depends on u; if not, one round is enough.
+    """
+
+    family: AbstractFamily
+    unit: AbstractFamily
+    fixed: str = eqx.field(static=True)
+    solver: Solver
+    intercept: bool = eqx.field(static=True)
+    coupled: bool = eqx.field(static=True, default=True)
+
+    def learn(self, key: Key, hyper: dict, batch: Batch) -> Solution:
+        """Alternate until u stands still."""
+        X = batch.x[0] if isinstance(batch.x, tuple) else batch.x
+        prior = ridge_prior(X, strength(hyper, batch.w, True))
+        location, u = self._start(batch)
+        model = start_at(batch.x, location[None], self.intercept)
+        start = u
+        if not self.coupled:
+            found = self._location(key, prior, model, jnp.zeros_like(u), batch)
+            u = self._dispersion(found.model(batch.x)[0], u, batch)
+            return eqx.tree_at(lambda s: s.model, found, Shared(found.model, u[None]))
+
+        def round_(state):
+            model, u, _, rounds = state
+            found = self._location(key, prior, model, u, batch)
+            eta = found.model(batch.x)[0]
+            new = self._dispersion(eta, u, batch)
+            new = jnp.clip(new, start - REACH, start + REACH)
+            return found.model, new, jnp.abs(new - u), rounds + 1
+
+        def moving(state):
+            _, u, change, rounds = state
+            return (change > 1e-10 * (1 + jnp.abs(u))) & (rounds < ROUNDS)
+
+        first = round_((model, u, jnp.inf, jnp.asarray(0)))
+        model, u, _, rounds = jax.lax.while_loop(moving, round_, first)
+        found = self._location(key, prior, model, u, batch)
+        return eqx.tree_at(
+            lambda s: (s.model, s.status.steps),
+            found,
+            (Shared(found.model, u[None]), jnp.asarray(rounds)),
+        )
+
+    def _location(self, key: Key, prior, model, u, batch: Batch) -> Solution:
+        """W where the dispersion is e^u; the prior is in units of the unit family."""
+        family = eqx.tree_at(lambda f: getattr(f, self.fixed), self.unit, jnp.exp(u))
+        objective = NegativeLogLikelihood.of(family, batch, prior)
+        return self.solver.minimize(objective, model, batch, key=key)
+
+    def _dispersion(self, eta: Float[Array, "n 1"], u, batch: Batch):
+        """u where W is known: Newton's method on a line, never more than 2 at once."""
+
+        def loss(u) -> Float[Array, ""]:
+            both = jnp.concatenate([eta, jnp.broadcast_to(u, eta.shape)], 1)
+            return weighted_mean(-self.family.log_prob(both, batch.y), batch.w)
+
+        slope = jax.grad(loss)
+
+        def step(state):
+            u, _, steps = state
+            h = 1e-4
+            g, above, below = jax.vmap(slope)(jnp.stack([u, u + h, u - h]))
+            bend = jnp.maximum(jnp.abs(above - below) / (2 * h), 1e-12)
+            move = -jnp.clip(g / bend, -2.0, 2.0)
+            return u + move, jnp.abs(move), steps + 1
+
+        def moving(state):
+            return (state[1] > 1e-11) & (state[2] < 50)
+
+        return jax.lax.while_loop(moving, step, (u, jnp.asarray(jnp.inf), 0))[0]
+
+    def _start(self, batch: Batch) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """A location and a dispersion to start from."""
+        y, w = batch.y, batch.w
+        if self.fixed == "scale":
+            location = weighted_median(y, w)
+            spread = weighted_mean(jnp.abs(y - location), w)
+            spread = jnp.maximum(spread, jnp.sqrt(jnp.finfo(y.dtype).tiny))
+            return location, jnp.log(spread)
+        return self.unit.marginal(y, w)[0], jnp.zeros((), y.dtype)
+
+    def losses(self, phi: Solution, batch: Batch) -> Float[Array, " n"]:
+        """−log p of each row."""
+        return -self.family.log_prob(self.eta(phi, batch.x), batch.y)
+
+    def eta(self, phi: Solution, X: Any) -> Float[Array, "n k"]:
+        """(x·w + b, u)."""
+        return phi.model(X)[0]
+
+    def trimmed(self, phi: Solution, d: int) -> Solution:
+        """φ with the weights of the first d columns."""
+        return trim(phi, d)
+
+
+def strength(hyper: dict, w: Float[Array, " n"], per_weight: bool) -> Array:
+    """α in units of the summed negative log-likelihood."""
+    alpha = jnp.asarray(hyper["alpha"])
+    return alpha * w.sum() if per_weight else alpha
+
+
+def trim(phi: PyTree, d: int) -> PyTree:
+    """The same tree with every `weight` cut down to its first d rows."""
+
+    def cut(path, leaf):
+        named = getattr(path[-1], "name", None) == "weight"
+        return leaf[..., :d, :] if named else leaf
+
+    return jax.tree_util.tree_map_with_path(cut, phi)

@@ -1,0 +1,67 @@
+r"""Decisions by a threshold: $C_δ(x) = 1[h(x) > δ]$, and what each δ costs (C31).
+
+Precision TP/(TP+FP) says how many of those called positive are; recall TP/(TP+FN) how
+many of the positives are called. A higher δ calls fewer: recall falls, precision mostly
+rises.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from likely.core.checks import InputError, check_weights
+
+
+class OperatingPoints(NamedTuple):
+    """What every threshold gives; t thresholds, rising."""
+
+    threshold: Float[np.ndarray, " t"]
+    precision: Float[np.ndarray, " t"]
+    """1 where nothing is called positive."""
+    recall: Float[np.ndarray, " t"]
+    false_positive_rate: Float[np.ndarray, " t"]
+
+    @property
+    def f1(self) -> Float[np.ndarray, " t"]:
+        """The harmonic mean of precision and recall."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / np.where(total > 0, total, 1.0)
+
+    @property
+    def youden(self) -> Float[np.ndarray, " t"]:
+        """Recall less the false-positive rate."""
+        return self.recall - self.false_positive_rate
+
+    def best(self, what: str) -> float:
+        """The threshold with the largest "f1" or "youden"."""
+        if what not in ("f1", "youden"):
+            raise InputError(f'threshold is {what!r}; give a number, "f1" or "youden".')
+        return float(self.threshold[np.argmax(getattr(self, what))])
+
+
+def operating_points(y, probability, sample_weight=None) -> OperatingPoints:
+    """Precision and recall of "probability > δ" for every δ that matters.
+
+    Args:
+        y: (n,) truths, 1 for positive.
+        probability: (n,) of being positive.
+        sample_weight: how often each row counts.
+    """
+    y, p = np.asarray(y, float), np.asarray(probability, float)
+    w = check_weights(
+        np.ones(len(y)) if sample_weight is None else sample_weight, len(y)
+    )
+    y, p, w = y[w > 0], p[w > 0], w[w > 0]
+    levels, place = np.unique(p, return_inverse=True)
+    positive = np.bincount(place, w * y, len(levels))
+    negative = np.bincount(place, w * (1 - y), len(levels))
+    # above the i-th level are the levels after it; below the first, all
+    tp = np.r_[positive[::-1].cumsum()[::-1], 0.0]
+    fp = np.r_[negative[::-1].cumsum()[::-1], 0.0]
+    between = (levels[1:] + levels[:-1]) / 2
+    threshold = np.r_[levels[0] - 1e-9, between, levels[-1]]
+    called = tp + fp
+    precision = np.where(called > 0, tp / np.where(called > 0, called, 1.0), 1.0)
+    share = lambda hits: hits / max(float(hits[0]), np.finfo(float).tiny)  # noqa: E731
+    return OperatingPoints(threshold, precision, share(tp), share(fp))

@@ -1,0 +1,48 @@
+r"""The bootstrap: refit on rows drawn with replacement, as many fits as one program.
+
+A resample is a weight vector: how often each row was drawn. With frequency weights w,
+Σw rows are drawn, each row with probability wᵢ/Σw, so w=2 is exactly "this row twice".
+The spread of the refits is the spread of the estimate, whatever the family says.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from likely.typing import Batch, Key, Learner
+
+CHUNK_BYTES = 2**27
+
+
+def resampled_weights(
+    w: Float[np.ndarray, " n"], members: int, rng: np.random.Generator
+) -> Float[np.ndarray, "m n"]:
+    """How often each row is drawn, for each of m resamples."""
+    share = np.asarray(w, float) / np.sum(w)
+    draws = rng.multinomial(int(round(float(np.sum(w)))), share, size=members)
+    return draws.astype(np.float64)
+
+
+def bootstrap(
+    learner: Learner,
+    key: Key,
+    hyper: dict[str, Any],
+    batch: Batch,
+    weights: Float[np.ndarray, "m n"],
+) -> PyTree:
+    """φ of every resample, leading axis m; rows must be padded and harmless already."""
+    n = weights.shape[1]
+    size = max(1, CHUNK_BYTES // (8 * n * max(1, learner.family.n_eta)))
+    return _fits(learner, key, hyper, batch, jnp.asarray(weights), min(size, 64))
+
+
+@eqx.filter_jit
+def _fits(learner, key, hyper, batch: Batch, weights: Float[Array, "m n"], size: int):
+    def one(w: Float[Array, " n"]) -> PyTree:
+        return learner.learn(key, hyper, batch._replace(w=w))
+
+    return jax.lax.map(one, weights, batch_size=size)

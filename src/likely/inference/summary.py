@@ -1,0 +1,223 @@
+"""A summary to read: the table of coefficients and what goes with it, in text and HTML."""
+
+import html
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from likely.inference.estimate import Estimate
+
+AGREE = (
+    "the three forms of R² agree: least squares with an intercept, own training rows"
+)
+DIFFER = (
+    "the three forms of R² differ: they agree only for least squares with an intercept"
+)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What `summary()` returns; `str` is a text table, a notebook shows an HTML one.
+
+    Attributes:
+        title: the model, in words.
+        names: (q,) of the coefficients.
+        estimate: coefficients, covariance, likelihoods: every number of the table.
+        errors: where the standard errors come from.
+        coverage: of the confidence intervals.
+        notes: sentences at the foot.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    estimate: Estimate
+    errors: str = "model"
+    coverage: float = 0.95
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def coefficients(self) -> Float[np.ndarray, " q"]:
+        """The estimates."""
+        return self.estimate.coefficients
+
+    @property
+    def standard_errors(self) -> Float[np.ndarray, " q"]:
+        """Of the estimates."""
+        return self.estimate.standard_errors
+
+    @property
+    def statistics(self) -> Float[np.ndarray, " q"]:
+        """t or z."""
+        return self.estimate.statistics
+
+    @property
+    def p_values(self) -> Float[np.ndarray, " q"]:
+        """Two-sided."""
+        return self.estimate.p_values
+
+    @property
+    def intervals(self) -> Float[np.ndarray, "q 2"]:
+        """Confidence intervals."""
+        return self.estimate.intervals(self.coverage)
+
+    @property
+    def log_likelihood(self) -> float:
+        """At the estimate, in nats."""
+        return self.estimate.log_likelihood
+
+    @property
+    def r_squared(self) -> tuple[float, float, float] | None:
+        """Explained over total variance, 1 − RSS/TSS, squared correlation."""
+        return self.estimate.r_squared
+
+    def to_frame(self) -> Any:
+        """The table as a pandas frame, one row for each coefficient."""
+        import pandas
+
+        columns = dict(zip(self._head[1:], self._columns, strict=True))
+        return pandas.DataFrame(columns, index=pandas.Index(self.names))
+
+    @property
+    def _head(self) -> tuple[str, ...]:
+        percent = f"{100 * self.coverage:g} %"
+        kind = self.estimate.kind
+        p = f"P>|{kind}|"
+        return ("", "coef", "std err", kind, p, f"low {percent}", f"high {percent}")
+
+    @property
+    def _columns(self) -> list[np.ndarray]:
+        e = self.estimate
+        parts = (e.coefficients, e.standard_errors, e.statistics, e.p_values)
+        return [*parts, *self.intervals.T]
+
+    @property
+    def _cells(self) -> list[tuple[str, ...]]:
+        formats = (_number, _number, _short, _p, _number, _number)
+        columns = [
+            [show(v) for v in column]
+            for show, column in zip(formats, self._columns, strict=True)
+        ]
+        return list(zip(self.names, *columns, strict=True))
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What stands above the table: a name and a value each."""
+        e = self.estimate
+        found = [
+            ("observations", f"{e.total:g}"),
+            ("residual df", f"{e.df_residual:g}"),
+            ("log-likelihood", _number(e.log_likelihood)),
+            ("null log-likelihood", _number(e.null_log_likelihood)),
+            ("AIC", _number(e.aic)),
+            ("BIC", _number(e.bic)),
+            ("standard errors", self.errors),
+            ("condition number", _short(e.condition)),
+        ]
+        if e.r_squared is not None:
+            explained, residual, squared = map(_number, e.r_squared)
+            found += [
+                ("R², 1 − RSS/TSS", residual),
+                ("R², adjusted", _number(e.adjusted)),
+                ("R², explained variance", explained),
+                ("R², squared correlation", squared),
+            ]
+        if e.kind == "t":
+            found.append(("scale s", _number(np.sqrt(e.dispersion))))
+        else:
+            found.append(("McFadden R²", _number(e.mcfadden)))
+            if e.dispersion != 1:
+                found.append(("dispersion", _number(e.dispersion)))
+        return found + self._tests
+
+    @property
+    def _tests(self) -> list[tuple[str, str]]:
+        e = self.estimate
+        if not e.df_model:
+            return []
+        statistic, p = e.likelihood_ratio
+        found = [(f"LR test, χ²({e.df_model})", f"{_short(statistic)}, p {_p(p)}")]
+        if e.kind == "t":
+            statistic, p = e.f_test
+            name = f"F({e.df_model}, {e.df_residual:g})"
+            found.append((name, f"{_short(statistic)}, p {_p(p)}"))
+        return found
+
+    def __str__(self) -> str:
+        rows = [self._head, *self._cells]
+        widths = [max(len(row[j]) for row in rows) for j in range(len(self._head))]
+        lines = [
+            "  ".join(
+                cell.ljust(size) if j == 0 else cell.rjust(size)
+                for j, (cell, size) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in rows
+        ]
+        rule = "─" * max(len(line) for line in lines)
+        body = [lines[0], rule, *lines[1:]]
+        return "\n".join(
+            [self.title, rule, *self._fact_lines(len(rule)), rule, *body, rule]
+            + [f"· {note}" for note in self._all_notes]
+        )
+
+    def _fact_lines(self, width: int) -> list[str]:
+        """Facts in two columns."""
+        half = (width - 4) // 2
+        cells = [
+            f"{name}{value.rjust(max(half - len(name), len(value) + 2))}"
+            for name, value in self.facts
+        ]
+        middle = -(-len(cells) // 2)
+        right = cells[middle:] + [""] * (middle - len(cells[middle:]))
+        return [
+            f"{a.ljust(half)}    {b}".rstrip()
+            for a, b in zip(cells[:middle], right, strict=True)
+        ]
+
+    @property
+    def _all_notes(self) -> list[str]:
+        notes = list(self.notes)
+        r = self.estimate.r_squared
+        if r is not None:
+            notes.append(AGREE if np.allclose(r, r[1], rtol=1e-6) else DIFFER)
+        return notes
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        def row(cells, tag: str) -> str:
+            shown = "".join(
+                f'<{tag} style="text-align:{"left" if j == 0 else "right"}">'
+                f"{html.escape(cell)}</{tag}>"
+                for j, cell in enumerate(cells)
+            )
+            return f"<tr>{shown}</tr>"
+
+        facts, middle = self.facts, -(-len(self.facts) // 2)
+        blank = [("", "")] * (2 * middle - len(facts))
+        pairs = zip(facts[:middle], facts[middle:] + blank, strict=True)
+        head = "".join(row([*a, *b], "td") for a, b in pairs)
+        body = row(self._head, "th") + "".join(
+            row(cells, "td") for cells in self._cells
+        )
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self._all_notes)
+        return (
+            f"<h4>{html.escape(self.title)}</h4><table>{head}</table>"
+            f"<table>{body}</table><ul>{notes}</ul>"
+        )
+
+
+def _number(value: float) -> str:
+    """Six digits."""
+    return f"{value:.6g}"
+
+
+def _short(value: float) -> str:
+    """Four digits."""
+    return f"{value:.4g}"
+
+
+def _p(value: float) -> str:
+    """A p-value: three places, or its size."""
+    return f"{value:.3f}" if not value < 0.001 else f"{value:.1e}"
