@@ -159,7 +159,7 @@ def _network(at: Situation) -> Any:
 LADDER = (
     Rung("null", "null model", _null),
     Rung("linear", "linear model", _linear),
-    Rung("penalised", "linear, penalised", _penalised),
+    Rung("penalised", "penalised linear model", _penalised),
     Rung("spline", "smooth curves", _spline, kinds=("real", "positive")),
     Rung(
         "neighbors",
