@@ -46,8 +46,8 @@ def simple_model(table: Table, effort: str) -> Simple:
             fitted = model.fit(frame, y, sample_weight=table.w)
             summary = fitted.summary(coverage=0.95)
         except InputError as error:
-            told = [(type(error).__name__, str(error))]
-            return Simple(title, [], [], _told(caught) + told, str(error))
+            told = _told(caught) or [(type(error).__name__, str(error))]
+            return Simple(title, [], [], told, str(error))
     rows = [
         {
             "name": name,
