@@ -2,6 +2,7 @@
 
 from typing import Any, no_type_check
 
+import jax.numpy as jnp
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -116,7 +117,7 @@ def _rows(estimator: Any, X: Any, y: Any, sample_weight: Any):
 
 def _marginal(family: AbstractFamily, y: np.ndarray, w: np.ndarray) -> np.ndarray:
     with float64():
-        return np.asarray(family.marginal(y, w))
+        return np.asarray(family.marginal(jnp.asarray(y), jnp.asarray(w)))
 
 
 def _repeated(estimator: Any, X: Any) -> np.ndarray:

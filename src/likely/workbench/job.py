@@ -107,7 +107,7 @@ def run_spec(
 ) -> Result:
     """The same for a spec; `source` is read from the spec where it is None."""
     tell(Event("stage", text="reading the table"))
-    table = prepare(spec, *read(spec.data if source is None else source))
+    table = prepare(spec, *read(spec.data if source is None else source, spec.target))
     spec = dataclasses.replace(spec, target=table.target.name)
     folder = None if out is None else Path(out)
     work = None

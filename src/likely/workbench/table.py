@@ -14,6 +14,7 @@ from likely.data import registry
 from likely.data.columns import as_levels, as_moments, as_numbers
 from likely.data.frames import code_words, to_arrow
 from likely.data.schema import Column, Schema
+from likely.data.text_table import TextTable
 from likely.evaluate import (
     Folds,
     grouped_k_fold,
@@ -62,8 +63,11 @@ class Table:
         return len(self.y)
 
 
-def read(source: Any) -> tuple[str, pa.Table, tuple[str, ...]]:
-    """A frame, a file or the name of a data set: its name, the table, and notes."""
+def read(source: Any, target: str = "") -> tuple[str, pa.Table, tuple[str, ...]]:
+    """A frame, a file or the name of a data set: its name, the table, and notes.
+
+    A target of yes and no keeps its words.
+    """
     if not isinstance(source, str | Path):
         return "frame", to_arrow(source), ()
     path = Path(source)
@@ -75,7 +79,12 @@ def read(source: Any) -> tuple[str, pa.Table, tuple[str, ...]]:
             f"{str(source)!r} is neither a file nor a data set; the data sets are {known}."
         )
     file = data.open_table(path)
-    return path.name, file.read(), tuple(file.notes)
+    found = file.read()
+    name = target or found.column_names[-1]
+    words = isinstance(file, TextTable) and name in found.column_names
+    if words and pa.types.is_boolean(found[name].type):
+        found = data.open_table(path, readings={name: "text"}).read()
+    return path.name, found, tuple(file.notes)
 
 
 def _bundled(found: Any) -> pa.Table:
@@ -191,46 +200,63 @@ def _clock(frame: pa.Table, schema: Schema) -> str:
 def leaks(table: Table) -> dict[str, float]:
     """Columns that alone tell almost all of the target, and how much of it.
 
-    Each column is cut into bins on one half of the rows and judged on the other: the
-    share of the variance, or of the classes beyond the commonest, that it explains.
+    Each column predicts one half of the rows from the other, a word by the mean target of
+    its rows, a number by its nearest neighbours: the share of the variance, or of the
+    classes beyond the commonest, that it explains.
     """
     found = {}
     n = len(table)
     half = np.random.default_rng(0).permutation(n) % 2 == 0
     for column in table.schema:
         if column.used and n >= 40:
-            place = _bins(table.frame, column)
-            share = _explained(place, table.y, half, table.target)
-            if share > 0.995:
+            share = _explained(_values(table.frame, column), table, half)
+            if share > 0.99:
                 found[column.name] = share
     return found
 
 
-def _bins(frame: pa.Table, column: Column) -> Int[np.ndarray, " n"]:
+def _values(frame: pa.Table, column: Column) -> np.ndarray:
+    """Codes of words (integers), or numbers."""
+    values = frame[column.name]
     if column.kind in ("category", "code"):
-        return as_levels(frame[column.name], column.name).codes + 1
-    values = (
-        as_moments(frame[column.name], column.name).astype(np.int64).astype(float)
-        if column.kind == "date"
-        else as_numbers(frame[column.name], column.name)
-    )
-    cuts = np.unique(np.nanquantile(values, np.linspace(0, 1, 257)[1:-1]))
-    return np.where(np.isnan(values), 0, np.searchsorted(cuts, values) + 1)
+        return as_levels(values, column.name).codes + 1
+    if column.kind == "date":
+        return as_moments(values, column.name).astype(np.int64).astype(float)
+    numbers = as_numbers(values, column.name)
+    return np.where(np.isnan(numbers), np.nanmean(numbers), numbers)
 
 
-def _explained(place, y, half, target: Target) -> float:
-    size = int(place.max()) + 1
-    judged = ~half
-    if target.is_class:
-        counts = np.zeros((size, len(target.classes)))
-        np.add.at(counts, (place[half], y[half].astype(int)), 1)
-        guess = counts.argmax(1)[place[judged]]
-        base = np.mean(y[judged] != np.bincount(y[half].astype(int)).argmax())
-        wrong = np.mean(guess != y[judged])
+def _explained(x: np.ndarray, table: Table, half: np.ndarray) -> float:
+    y, judged = table.y, ~half
+    c = len(table.target.classes)
+    if x.dtype.kind == "i":
+        said = _by_word(x, y, half, c)
+    else:
+        order = np.argsort(x[half], kind="stable")
+        known, told = x[half][order], y[half][order]
+        if c:
+            place = np.clip(np.searchsorted(known, x[judged]), 1, len(known) - 1)
+            nearer = x[judged] - known[place - 1] < known[place] - x[judged]
+            said = told[place - nearer]
+        else:
+            said = np.interp(x[judged], known, told)
+    truth = y[judged]
+    if c:
+        base = np.mean(truth != np.bincount(y[half].astype(int)).argmax())
+        wrong = np.mean(said != truth)
         return float(1 - wrong / base) if base > 0 else 0.0
-    weight = np.bincount(place[half], minlength=size)
-    total = np.bincount(place[half], y[half], minlength=size)
+    spread = np.mean((truth - truth.mean()) ** 2)
+    return float(1 - np.mean((truth - said) ** 2) / spread) if spread > 0 else 0.0
+
+
+def _by_word(x: np.ndarray, y: np.ndarray, half: np.ndarray, c: int) -> np.ndarray:
+    """The commonest class, or the mean, of the rows with the same word."""
+    size = int(x.max()) + 1
+    if c:
+        counts = np.zeros((size, c))
+        np.add.at(counts, (x[half], y[half].astype(int)), 1)
+        return counts.argmax(1)[x[~half]]
+    weight = np.bincount(x[half], minlength=size)
+    total = np.bincount(x[half], y[half], minlength=size)
     means = np.where(weight > 0, total / np.maximum(weight, 1), y[half].mean())
-    spread = np.mean((y[judged] - y[judged].mean()) ** 2)
-    left = np.mean((y[judged] - means[place[judged]]) ** 2)
-    return float(1 - left / spread) if spread > 0 else 0.0
+    return means[x[~half]]

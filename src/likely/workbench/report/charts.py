@@ -16,8 +16,8 @@ class Axes:
 
     def __init__(
         self,
-        x: tuple[float, float],
-        y: tuple[float, float],
+        x: tuple[Any, Any],
+        y: tuple[Any, Any],
         *,
         labels: tuple[str, str] = ("", ""),
         size: tuple[int, int] = (WIDTH, HEIGHT),
@@ -49,14 +49,14 @@ class Axes:
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in pairs)
         self.drawn.append(f'<polygon class="band" points="{points}"/>')
 
-    def dots(self, x: Any, y: Any, style: str = "dot", r: float = 3) -> None:
+    def dots(self, x: Any, y: Any, style: str = "dot", r: float | int = 3) -> None:
         """A disc at each point."""
         for a, b in zip(*self.place(x, y), strict=True):
             self.drawn.append(
                 f'<circle class="{style}" cx="{a:.1f}" cy="{b:.1f}" r="{r}"/>'
             )
 
-    def bars(self, x: Any, width: float, y: Any) -> None:
+    def bars(self, x: Any, width: float | int, y: Any) -> None:
         """Columns from zero."""
         zero = max(self.y[0], 0.0)
         for a, value in zip(np.asarray(x, float), np.asarray(y, float), strict=True):
@@ -101,9 +101,9 @@ class Axes:
 
 def rows_chart(
     names: Sequence[str],
-    values: Sequence[float],
-    lows: Sequence[float],
-    highs: Sequence[float],
+    values: Sequence[Any],
+    lows: Sequence[Any],
+    highs: Sequence[Any],
     *,
     title: str,
     label: str,
@@ -131,7 +131,7 @@ def rows_chart(
     return axes.svg(title, ticks=(True, False))
 
 
-def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
+def nice_ticks(low: float | int, high: float | int, most: int = 6) -> list[float]:
     """Round numbers between two ends."""
     low, high = min(low, high), max(low, high)
     raw = (high - low) / most
@@ -144,7 +144,7 @@ def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [k * step for k in range(first, last + 1)]
 
 
-def number(value: float) -> str:
+def number(value: float | int) -> str:
     """A number as people write it."""
     if value == 0 or abs(value) < 1e-300:
         return "0"
@@ -153,18 +153,18 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _open(ends: tuple[float, float]) -> tuple[float, float]:
+def _open(ends: tuple[Any, Any]) -> tuple[Any, Any]:
     a, b = (float(e) if math.isfinite(e) else 0.0 for e in ends)
     return (a, b) if a != b else (a - 0.5, a + 0.5)
 
 
-def _rule(x0: float, y0: float, x1: float, y1: float) -> str:
+def _rule(x0: float | int, y0: float | int, x1: float | int, y1: float | int) -> str:
     return (
         f'<line class="grid" x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}"/>'
     )
 
 
-def _text(x: float, y: float, text: str, anchor: str) -> str:
+def _text(x: float | int, y: float | int, text: str, anchor: str) -> str:
     said = html.escape(text)
     return f'<text class="label" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{said}</text>'
 

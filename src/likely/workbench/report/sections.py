@@ -22,7 +22,7 @@ def escape(text: Any) -> str:
 
 def table(
     head: Sequence[str],
-    rows: Sequence[Sequence[str]],
+    rows: Sequence[Sequence[Any]],
     caption: str,
     best: int | None = None,
     text: Sequence[int] = (),

@@ -25,7 +25,8 @@ th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align
 th:first-child, td:first-child { text-align: left; }
 td.text { text-align: left; white-space: normal; min-width: 12rem; }
 tr.best td { font-weight: 600; }
-.grid2 { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); }
+.grid2 { display: grid; gap: 1rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); }
 figure { margin: 0; background: var(--card); padding: .6rem; border-radius: 6px; }
 figcaption { font-size: .85rem; color: var(--soft); }
 svg { width: 100%; height: auto; display: block; }
