@@ -11,7 +11,15 @@ from rich.table import Table
 
 from benchmarks.harness import measure
 
-MODULES = ("spine", "lasso", "tables", "training", "autodiff", "startup")
+MODULES = (
+    "spine",
+    "lasso",
+    "tables",
+    "training",
+    "layers",
+    "autodiff",
+    "startup",
+)
 
 
 def main() -> None:

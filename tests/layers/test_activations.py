@@ -128,7 +128,7 @@ def test_one_neuron_with_a_hill_separates_what_no_line_does(getkey):
         assert (line == xor).any()
 
 
-@pytest.mark.parametrize("spec", ["rellu", ("relu", 0.1), ("polynomial", 1.5)])
+@pytest.mark.parametrize("spec", ["rellu", ("relu", 0.1), ("polynomial", 1.5), ELU])
 def test_what_is_no_activation_is_refused(spec):
     with pytest.raises(InputError, match="activation|power"):
         activation(spec, 3)

@@ -107,3 +107,8 @@ def test_statistics_are_single_precision_in_half_precision_networks(rng, getkey)
 def test_no_state_is_a_sentence(getkey):
     with pytest.raises(InputError, match="initial_state"):
         Chain(BatchNorm(2))(jnp.ones((3, 2)), key=getkey())
+
+
+def test_a_shape_that_does_not_fit_is_a_sentence():
+    with pytest.raises(InputError, match="last axes"):
+        LayerNorm(3)(jnp.ones((2, 6)))

@@ -152,6 +152,12 @@ def test_settings_are_plain_data_and_come_back_from_files(tmp_path, getkey):
     jax.tree.map(np.testing.assert_array_equal, one, two)
 
 
+def test_hidden_may_be_one_number(getkey):
+    assert MLP(8).hidden == MLP(np.int64(8)).hidden == MLP(np.array([8])).hidden == (8,)
+    assert MLP(()).hidden == ()
+    assert kinds(MLP(()).build(3, 2, key=getkey())) == ["Dense"]
+
+
 def test_init_reaches_every_dense_layer(getkey):
     model = mlp(
         (100, 200, 100), init=("gaussian", 4.0), output_init="zero", key=getkey()

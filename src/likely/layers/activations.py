@@ -160,6 +160,11 @@ def activation(of: Activation, size: int) -> Any:
         of: what the data say.
         size: how many units it follows (for slopes learned for each).
     """
+    if isinstance(of, type):
+        raise InputError(
+            f"activation is the class {of.__name__}; give one of its objects, "
+            f"such as {of.__name__}(...), or the name of an activation."
+        )
     if callable(of):
         return of if isinstance(of, eqx.Module) else Pointwise(of)
     return named("activation", ACTIVATIONS, of, size)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from likely.core.checks import InputError
 from likely.typing import State
 
 
@@ -30,6 +31,12 @@ class LayerNorm(eqx.Module):
         self, X: Float[Array, "*n"], *, w=None, key=None, state: State = None
     ) -> tuple[Float[Array, "*n"], State]:
         """Normalise each row; in float32 at least, whatever comes in."""
+        shape = self.scale.shape
+        if X.shape[X.ndim - len(shape) :] != shape:
+            raise InputError(
+                f"LayerNorm is over axes of shape {shape} but got {X.shape}; "
+                "give it the shape of the last axes of what comes in."
+            )
         wide = jnp.promote_types(X.dtype, jnp.float32)
         rows = X.astype(wide).reshape(-1, self.scale.size)
         scale, shift = (a.astype(wide).reshape(1, -1) for a in (self.scale, self.shift))

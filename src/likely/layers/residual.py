@@ -21,7 +21,7 @@ class Residual(eqx.Module):
     def initial_state(self) -> State:
         """The states of the block and of the shortcut, if either has one."""
         states = initial_state(self.block), initial_state(self.shortcut)
-        return None if states == (None, None) else states
+        return None if all(s is None for s in states) else states
 
     def __call__(
         self,

@@ -5,6 +5,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import numpy as np
 
 from likely.core.checks import InputError
 from likely.layers import (
@@ -32,7 +33,7 @@ def _tuple(value: Any) -> Any:
 
 
 def _sizes(value: Any) -> tuple[int, ...]:
-    return tuple(int(size) for size in ([value] if isinstance(value, int) else value))
+    return tuple(int(size) for size in np.ravel(value))
 
 
 class MLP(eqx.Module):
