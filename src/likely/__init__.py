@@ -37,6 +37,8 @@ __version__ = "0.1.0"
 _NAMES = {
     "LinearRegression": "likely.estimators",
     "LogisticRegression": "likely.estimators",
+    "MLPClassifier": "likely.estimators",
+    "MLPRegressor": "likely.estimators",
     "Ridge": "likely.estimators",
     "RoundedRegression": "likely.estimators",
     "cross_validate": "likely.selection",
@@ -90,6 +92,8 @@ if TYPE_CHECKING:
     from likely.estimators import (
         LinearRegression as LinearRegression,
         LogisticRegression as LogisticRegression,
+        MLPClassifier as MLPClassifier,
+        MLPRegressor as MLPRegressor,
         Ridge as Ridge,
         RoundedRegression as RoundedRegression,
     )

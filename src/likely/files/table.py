@@ -56,6 +56,7 @@ PLACES = {
     "likely.objectives.priors": "ElasticNetPrior GaussianPrior LaplacePrior NormPrior",
     "likely.objectives.rows": "Normalisation",
     "likely.objectives.surrogates": "SurrogateLoss",
+    "likely.solvers.averaging": "ExponentialAverage UniformAverage",
     "likely.solvers.bfgs": "BFGS",
     "likely.solvers.block_coordinate": "BlockCoordinate",
     "likely.solvers.clipping": "ClipByNorm ClipByValue",
@@ -73,6 +74,7 @@ PLACES = {
     "likely.solvers.levenberg_marquardt": "LevenbergMarquardt",
     "likely.solvers.minibatches": "Minibatches",
     "likely.solvers.newton": "Newton",
+    "likely.solvers.noise": "Noise",
     "likely.solvers.proximal": "ProximalGradient",
     "likely.solvers.schedules": "Constant Cosine ExponentialDecay InverseTime "
     "ReduceOnPlateau StepDecay WarmUp",
@@ -91,6 +93,8 @@ PLACES = {
     "likely.estimators.linear": "LinearRegression NormalLinear NormalLinearLearner "
     "Ridge",
     "likely.estimators.logistic": "LinearLearner LogisticRegression",
+    "likely.estimators.network": "MLPClassifier MLPRegressor Network NetworkLearner "
+    "Scaling",
     "likely.estimators.rounded": "RoundedLearner RoundedRegression",
     "likely.selection.cross_validation": "CrossValidation",
     "sklearn.pipeline": "Pipeline",
@@ -111,6 +115,8 @@ UNSAVED = {
     "likely.models.regions": "shows the pieces of a model: polygons, not results",
     "likely.solvers.stepper.Stepper": "lives inside a compiled loop",
     "likely.solvers.stochastic.Loop": "lives inside a compiled loop",
+    "likely.solvers.training": "drives runs: callbacks, files and devices, not results",
+    "likely.estimators.network.Start": "what a fit begins with",
 }
 """Classes, or whole modules of them, that are not meant to be kept, and why."""
 
