@@ -44,7 +44,7 @@ def train(folder: Path, told) -> str:
         Batch(X[part], y[part], np.ones(len(y[part]), np.float32))
         for part in (slice(64), slice(64, 96))
     )
-    model = mlp((3, 16, 1), batch_norm=True, key=jax.random.key(0))
+    model = mlp((3, 16, 1), norm="batch", key=jax.random.key(0))
     solver = Adam(
         1e-3,
         steps=STEPS,

@@ -49,6 +49,8 @@ _NAMES = {
     "NegativeBinomialRegressor": "likely.estimators",
     "Perceptron": "likely.estimators",
     "PoissonRegressor": "likely.estimators",
+    "MLPClassifier": "likely.estimators",
+    "MLPRegressor": "likely.estimators",
     "Ridge": "likely.estimators",
     "RoundedRegression": "likely.estimators",
     "cross_validate": "likely.selection",
@@ -115,6 +117,8 @@ if TYPE_CHECKING:
         NullRegressor as NullRegressor,
         Perceptron as Perceptron,
         PoissonRegressor as PoissonRegressor,
+        MLPClassifier as MLPClassifier,
+        MLPRegressor as MLPRegressor,
         Ridge as Ridge,
         RoundedRegression as RoundedRegression,
     )

@@ -85,6 +85,10 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "linear regression": lambda: lk.LinearRegression().fit(X, Y),
     "ridge, of a frame": lambda: lk.Ridge(np.float64(0.1)).fit(frame()[["size"]], Y),
     "logistic regression": lambda: lk.LogisticRegression().fit(X, LABELS),
+    "network": lambda: lk.MLPRegressor((3,), max_iter=5, alpha=1.0).fit(X, Y),
+    "network, classes": lambda: lk.MLPClassifier((3,), solver="adam", max_iter=2).fit(
+        X, LABELS
+    ),
     "logistic regression, objects": lambda: lk.LogisticRegression(
         alpha=1.0, solver=solvers.Newton()
     ).fit(X, LABELS.astype(object)),
@@ -227,7 +231,10 @@ SOLVERS: dict[str, Callable[[], Any]] = {
             solvers.RelativeLoss(patience=3),
         ),
         validation=solvers.Validation(BATCH),
+        average=solvers.ExponentialAverage(0.9),
+        noise=solvers.Noise(inputs=0.1, flips=0.2, classes=3),
     ),
+    "averaged": lambda: solvers.Adam(average=solvers.UniformAverage(10)),
     "whitened": lambda: solvers.Whitened(solvers.LBFGS()),
 }
 

@@ -14,5 +14,7 @@ ESTIMATORS = {
     "gamma regression": lk.GammaRegressor(),
     "logistic regression": lk.LogisticRegression(),
     "perceptron": lk.Perceptron(),
+    "network": lk.MLPRegressor((4,), max_iter=60, alpha=0.1),
+    "network, classes": lk.MLPClassifier((4,), max_iter=60, alpha=0.1),
     "rounded regression": lk.RoundedRegression(),
 }

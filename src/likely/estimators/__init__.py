@@ -10,6 +10,7 @@ from likely.estimators.logistic import LogisticRegression, SeparationWarning
 from likely.estimators.null import NullClassifier, NullRegressor
 from likely.estimators.perceptron import Perceptron
 from likely.estimators.robust import HuberRegressor, LADRegressor
+from likely.estimators.network import MLPClassifier, MLPRegressor
 from likely.estimators.rounded import RoundedRegression
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
     "NegativeBinomialRegressor",
     "Perceptron",
     "PoissonRegressor",
+    "MLPClassifier",
+    "MLPRegressor",
     "Ridge",
     "RoundedRegression",
     "SeparationWarning",

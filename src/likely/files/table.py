@@ -62,6 +62,7 @@ PLACES = {
     "likely.objectives.priors": "ElasticNetPrior GaussianPrior LaplacePrior NormPrior",
     "likely.objectives.rows": "Normalisation",
     "likely.objectives.surrogates": "SurrogateLoss",
+    "likely.solvers.averaging": "ExponentialAverage UniformAverage",
     "likely.solvers.bfgs": "BFGS",
     "likely.solvers.block_coordinate": "BlockCoordinate",
     "likely.solvers.clipping": "ClipByNorm ClipByValue",
@@ -79,6 +80,7 @@ PLACES = {
     "likely.solvers.levenberg_marquardt": "LevenbergMarquardt",
     "likely.solvers.minibatches": "Minibatches",
     "likely.solvers.newton": "Newton",
+    "likely.solvers.noise": "Noise",
     "likely.solvers.proximal": "ProximalGradient",
     "likely.solvers.schedules": "Constant Cosine ExponentialDecay InverseTime "
     "ReduceOnPlateau StepDecay WarmUp",
@@ -105,6 +107,8 @@ PLACES = {
     "likely.estimators.logistic": "FirthLearner LogisticRegression",
     "likely.estimators.perceptron": "Perceptron PerceptronLearner",
     "likely.estimators.robust": "AbsoluteLearner HuberRegressor LADRegressor",
+    "likely.estimators.network": "MLPClassifier MLPRegressor Network NetworkLearner "
+    "Scaling",
     "likely.estimators.rounded": "RoundedLearner RoundedRegression",
     "likely.selection.cross_validation": "CrossValidation",
     "likely.workbench.model": "TableModel",
@@ -144,6 +148,8 @@ UNSAVED = {
     "likely.models.regions": "shows the pieces of a model: polygons, not results",
     "likely.solvers.stepper.Stepper": "lives inside a compiled loop",
     "likely.solvers.stochastic.Loop": "lives inside a compiled loop",
+    "likely.solvers.training": "drives runs: callbacks, files and devices, not results",
+    "likely.estimators.network.Start": "what a fit begins with",
 }
 """Classes, or whole modules of them, that are not meant to be kept, and why."""
 

@@ -154,6 +154,7 @@ class Course:
             return
         if is_first():
             self.places.prepare(self.resumes)
+        agreed(True)
         found = self.places.latest(self.progress, about) if self.resumes else None
         if found is None:
             return
@@ -177,6 +178,7 @@ class Course:
         whole = self.feed.gather(self.progress)
         if is_first():
             places.save(whole, step, about)
+        agreed(True)  # nobody goes on before the file is there
         self.saved, self.saved_at = time.perf_counter(), step
         self._tell(seen, "checkpoint")
 

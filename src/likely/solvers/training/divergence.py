@@ -58,6 +58,8 @@ def _in_layers(model: Any, X: Any, w: Any, key: Key | None, state: State) -> str
     """The first layer with an output that is not finite."""
     layers, name = getattr(model, "layers", None), ""
     while layers is None and hasattr(model, "model"):
+        if hasattr(model, "dtype"):  # one that computes in another precision
+            model, X = _cast((model, X), model.dtype)
         model, name = model.model, f"{name}model."
         layers = getattr(model, "layers", None)
     if layers is None:
@@ -71,3 +73,9 @@ def _in_layers(model: Any, X: Any, w: Any, key: Key | None, state: State) -> str
         if _bad(X):
             return f"the output of {name}layers[{i}] ({type(layer).__name__})"
     return None
+
+
+def _cast(tree: PyTree, dtype: Any) -> PyTree:
+    return jax.tree.map(
+        lambda a: a.astype(dtype) if eqx.is_inexact_array(a) else a, tree
+    )

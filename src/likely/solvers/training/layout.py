@@ -84,13 +84,11 @@ class Layout:
 
     def place(self, tree: PyTree) -> PyTree:
         """Arrays of the host where they belong."""
-        return jax.tree.map(
-            lambda a: jax.device_put(np.asarray(a), self._home(a)), tree
-        )
+        return jax.tree.map(lambda a: put(a, self._home(a)), tree)
 
     def everywhere(self, tree: PyTree) -> PyTree:
         """Arrays, whole on every device (keys too)."""
-        return jax.tree.map(lambda a: jax.device_put(a, self.sharding()), tree)
+        return jax.tree.map(lambda a: put(a, self.sharding()), tree)
 
     def gathered(self, tree: PyTree) -> PyTree:
         """Arrays of the host again, whole, in every process."""
@@ -106,6 +104,16 @@ class Layout:
                     spec[axis] = self.mesh.axis_names[0]
                     return self.sharding(*spec)
         return self.sharding()
+
+
+def put(a: Any, sharding: NamedSharding) -> jax.Array:
+    """An array that every process has, as one of all of them; each takes its part."""
+    if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
+        numbers = put(jax.random.key_data(a), sharding)
+        return jax.random.wrap_key_data(numbers, impl=jax.random.key_impl(a))
+    a = np.asarray(a)
+    a = a.astype(jax.dtypes.canonicalize_dtype(a.dtype))
+    return jax.make_array_from_callback(a.shape, sharding, lambda part: a[part])
 
 
 def _gather(tree: PyTree, whole: NamedSharding) -> PyTree:

@@ -18,7 +18,7 @@ from jaxtyping import Array
 from likely.solvers.minibatches import Minibatches
 from likely.solvers.stochastic import Loop, Progress
 from likely.solvers.training.feeds import AbstractSingle
-from likely.solvers.training.layout import Layout
+from likely.solvers.training.layout import Layout, put
 from likely.solvers.training.stream import Stream
 from likely.typing import Batch, Key
 
@@ -101,7 +101,7 @@ class Reading:
         if self.layout is None:
             return jax.tree.map(jnp.asarray, stacked)
         spread = self.layout.sharding(None, self.layout.mesh.axis_names[0])
-        return jax.tree.map(lambda a: jax.device_put(a, spread), stacked)
+        return jax.tree.map(lambda a: put(a, spread), stacked)
 
     def _rows(self, step: int) -> np.ndarray:
         rows = self.order.rows(step)

@@ -94,10 +94,10 @@ def _feed(solver: Any, objective: Any, model: Any, data: Any, **options: Any):
         data = reading.batch(0)
     elif layout is not None and solver.batch_size is None:
         data = layout.filled(data)
-    parts = (solver, objective, model, data, options.pop("state"))
+    parts = (solver, objective, model, data, options["state"], options["key"])
     if layout is not None:
-        parts = tuple(_spread(layout, part) for part in parts)
-    loop, progress = _start(*parts, capacity=capacity, **options, **extra)
+        parts = _spread(layout, parts)
+    loop, progress = _start(parts, capacity=capacity, layout=layout, **extra)
     if reading is None:
         return Resident(loop, progress)
     return Streamed(loop, progress, reading)
@@ -109,10 +109,9 @@ def _spread(layout: Layout, tree: PyTree) -> PyTree:
 
 
 @eqx.filter_jit
-def _start(
-    solver, objective, model, data, state, *, capacity, **options
-) -> tuple[Loop, Progress]:
-    loop = Loop.of(solver, objective, model, data, capacity=capacity, **options)
+def _start(parts: tuple, **options: Any) -> tuple[Loop, Progress]:
+    solver, objective, model, data, state, key = parts
+    loop = Loop.of(solver, objective, model, data, key=key, **options)
     progress, layout = loop.start(model, state), loop.layout
     if layout is not None:
         progress = progress._replace(run=layout.keep(progress.run))
