@@ -1,6 +1,13 @@
 """The scikit-learn face of supervised models: a pure core in a thin shell."""
 
 from likely.estimators.collinearity import CollinearityWarning
+from likely.estimators.comparison import (
+    NatsDifference,
+    PartialEffect,
+    compare,
+    linearity_test,
+    partial_effect,
+)
 from likely.estimators.counts import NegativeBinomialRegressor, PoissonRegressor
 from likely.estimators.gamma import GammaRegressor
 from likely.estimators.lasso import ElasticNet, Lasso
@@ -9,6 +16,7 @@ from likely.estimators.logistic import LogisticRegression, SeparationWarning
 from likely.estimators.perceptron import Perceptron
 from likely.estimators.robust import HuberRegressor, LADRegressor
 from likely.estimators.rounded import RoundedRegression
+from likely.estimators.spline import SplineRegressor
 
 __all__ = [
     "CollinearityWarning",
@@ -19,10 +27,16 @@ __all__ = [
     "Lasso",
     "LinearRegression",
     "LogisticRegression",
+    "NatsDifference",
     "NegativeBinomialRegressor",
+    "PartialEffect",
     "Perceptron",
     "PoissonRegressor",
     "Ridge",
     "RoundedRegression",
     "SeparationWarning",
+    "SplineRegressor",
+    "compare",
+    "linearity_test",
+    "partial_effect",
 ]

@@ -1,4 +1,4 @@
-"""4. Numbers from distributions and arrays: splits."""
+"""4. Numbers from distributions and arrays: splits, thresholds."""
 
 from likely.evaluate.splits import (
     Folds,
@@ -10,12 +10,15 @@ from likely.evaluate.splits import (
     time_folds,
     train_validation_test,
 )
+from likely.evaluate.thresholds import OperatingPoints, operating_points
 
 __all__ = [
     "Folds",
+    "OperatingPoints",
     "Split",
     "grouped_k_fold",
     "k_fold",
+    "operating_points",
     "repeated_k_fold",
     "stratified_k_fold",
     "time_folds",
