@@ -53,9 +53,16 @@ _NAMES = {
     "MLPRegressor": "likely.estimators",
     "Ridge": "likely.estimators",
     "RoundedRegression": "likely.estimators",
+    "SplineRegressor": "likely.estimators",
+    "anova": "likely.inference",
+    "compare": "likely.estimators",
+    "correlation": "likely.inference",
     "cross_validate": "likely.selection",
+    "linearity_test": "likely.estimators",
     "load": "likely.files",
+    "partial_effect": "likely.estimators",
     "save": "likely.files",
+    "t_test": "likely.inference",
     "tune_host": "likely.core",
 }
 _ROOMS = (
@@ -112,17 +119,26 @@ if TYPE_CHECKING:
         LinearRegression as LinearRegression,
         LogisticRegression as LogisticRegression,
         LogTarget as LogTarget,
+        MLPClassifier as MLPClassifier,
+        MLPRegressor as MLPRegressor,
         NegativeBinomialRegressor as NegativeBinomialRegressor,
         NullClassifier as NullClassifier,
         NullRegressor as NullRegressor,
         Perceptron as Perceptron,
         PoissonRegressor as PoissonRegressor,
-        MLPClassifier as MLPClassifier,
-        MLPRegressor as MLPRegressor,
         Ridge as Ridge,
         RoundedRegression as RoundedRegression,
+        SplineRegressor as SplineRegressor,
+        compare as compare,
+        linearity_test as linearity_test,
+        partial_effect as partial_effect,
     )
     from likely.files import load as load, save as save
+    from likely.inference import (
+        anova as anova,
+        correlation as correlation,
+        t_test as t_test,
+    )
     from likely.selection import cross_validate as cross_validate
 
 

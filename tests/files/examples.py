@@ -15,15 +15,29 @@ from registries.families import FAMILIES
 from sklearn.pipeline import Pipeline
 
 import likely as lk
-from likely import families, layers, models, objectives, preprocess, solvers
+from likely import (
+    evaluate,
+    families,
+    inference,
+    layers,
+    models,
+    objectives,
+    preprocess,
+    solvers,
+)
 from likely.core.linalg import LeastSquaresFit, Regression
 from likely.core.moments import Moments
 from likely.core.precision import to_numpy
 from likely.data.dataset import Dataset
 from likely.data.schema import Schema
+from likely.estimators.glm import DispersedLearner, LinearLearner
+from likely.estimators.lasso import ElasticNetLearner
 from likely.estimators.linear import NormalLinear, NormalLinearLearner
-from likely.estimators.logistic import LinearLearner
+from likely.estimators.logistic import FirthLearner
+from likely.estimators.perceptron import PerceptronLearner
+from likely.estimators.robust import AbsoluteLearner
 from likely.estimators.rounded import RoundedLearner
+from likely.estimators.spline import SplineFit, SplineLearner, penalties
 from likely.evaluate.splits import Folds, Split
 from likely.layers import BatchNorm, Chain, Dense
 from likely.objectives.rows import Normalisation
@@ -46,6 +60,11 @@ LABELS = np.where(Y + rng.normal(size=20) > 0, "yes", "no")
 WORDS = LABELS[:, None].astype(object)
 ONES = np.ones(3, np.float32)
 BATCH = Batch(X.astype(np.float32), Y.astype(np.float32), np.ones(20, np.float32))
+
+
+ESTIMATE = inference.Estimate(
+    np.ones(2), np.eye(2), np.array([False, True]), 20.0, 18.0, -30.0, -40.0, 2
+)
 
 
 def frame():
@@ -92,6 +111,7 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "logistic regression, objects": lambda: lk.LogisticRegression(
         alpha=1.0, solver=solvers.Newton()
     ).fit(X, LABELS.astype(object)),
+    "poisson regression": lambda: lk.PoissonRegressor().fit(X, np.abs(Y).round()),
     "pipeline": lambda: Pipeline(
         [("scale", preprocess.StandardScaler()), ("model", lk.LinearRegression())]
     ).fit(X, Y),
@@ -114,6 +134,10 @@ TRANSFORMERS: dict[str, Callable[[], Any]] = {
     "ordinal": lambda: preprocess.OrdinalEncoder().fit(WORDS),
     "target": lambda: preprocess.TargetEncoder().fit(WORDS, Y),
     "table": lambda: preprocess.TableEncoder().fit(frame()),
+    "polynomial": lambda: preprocess.PolynomialBasis(2).fit(X),
+    "interactions": lambda: preprocess.Interactions([(0, 1)]).fit(X),
+    "fourier": lambda: preprocess.FourierBasis(2).fit(X),
+    "natural spline": lambda: preprocess.NaturalSpline(4).fit(X),
     "to pandas": lambda: (
         preprocess.StandardScaler()
         .set_output(transform="pandas")
@@ -125,7 +149,39 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "ridge": lambda: lk.Ridge(alpha=3.0),
     "linear regression": lambda: lk.LinearRegression(),
     "logistic regression": lambda: lk.LogisticRegression(C=2.0),
+    "lasso": lambda: lk.Lasso(0.1),
+    "elastic net estimator": lambda: lk.ElasticNet(0.1, l1_ratio=0.2),
+    "huber regressor": lambda: lk.HuberRegressor(),
+    "median regressor": lambda: lk.LADRegressor(),
+    "poisson regressor": lambda: lk.PoissonRegressor(),
+    "negative binomial regressor": lambda: lk.NegativeBinomialRegressor(),
+    "gamma regressor": lambda: lk.GammaRegressor(),
+    "perceptron": lambda: lk.Perceptron(),
+    "spline regressor": lambda: lk.SplineRegressor(),
     "pipeline": lambda: Pipeline([("model", lk.Ridge())], memory=None),
+    "learner with dispersion": lambda: DispersedLearner(
+        families.Gamma(), families.Gamma(1.0), "concentration", solvers.Newton(), True
+    ),
+    "learner of lassos": lambda: ElasticNetLearner(
+        families.Normal(), solvers.CoordinateDescent(), True
+    ),
+    "learner of medians": lambda: AbsoluteLearner(True),
+    "firth learner": lambda: FirthLearner(True),
+    "perceptron learner": lambda: PerceptronLearner(3, True),
+    "spline learner": lambda: SplineLearner(
+        *penalties([np.linspace(0.0, 1.0, 5)]), "reml"
+    ),
+    "spline fit": lambda: SplineFit(
+        to_numpy(models.Linear.zeros(3)), np.zeros(()), ONES, np.ones(()), np.eye(4)
+    ),
+    "offset": lambda: models.Offset(models.Linear.zeros(3)),
+    "estimate": lambda: ESTIMATE,
+    "summary": lambda: inference.Summary("a title", ("a", "b"), ESTIMATE),
+    "test result": lambda: inference.TestResult(2.0, (3.0,), 0.1, "t test"),
+    "correlation": lambda: inference.Correlation(0.5, 0.1, (0.2, 0.7), 1.5),
+    "partial effect": lambda: lk.estimators.PartialEffect(ONES, ONES, ONES, ONES),
+    "nats": lambda: lk.estimators.NatsDifference(0.1, 0.01, 0.2),
+    "operating points": lambda: evaluate.OperatingPoints(ONES, ONES, ONES, ONES),
     "learner of numbers": lambda: NormalLinearLearner(penalised=True, intercept=False),
     "learner of classes": lambda: LinearLearner(
         families.Categorical(3), solvers.Newton(), True

@@ -13,10 +13,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from likely.core import InputError
 from likely.preprocess import (
     DateParts,
+    FourierBasis,
     Imputer,
+    Interactions,
     MinMaxScaler,
+    NaturalSpline,
     OneHotEncoder,
     OrdinalEncoder,
+    PolynomialBasis,
     RobustScaler,
     StandardScaler,
     TableEncoder,
@@ -31,6 +35,12 @@ NUMERIC = {
     "median": Imputer(strategy="median"),
     "mode": Imputer(strategy="most_frequent"),
 }
+BASES = {
+    "polynomial": PolynomialBasis(3),
+    "interactions": Interactions(),
+    "fourier": FourierBasis(2),
+    "natural spline": NaturalSpline(5),
+}
 WORDY = {
     "one-hot": OneHotEncoder(max_categories=3),
     "ordinal": OrdinalEncoder(),
@@ -41,10 +51,10 @@ OTHERS = {
     "table": TableEncoder(),
     "target table": TableEncoder(categories="target"),
 }
-ALL = {**NUMERIC, **WORDY, **OTHERS}
+ALL = {**NUMERIC, **BASES, **WORDY, **OTHERS}
 
 
-@parametrize_with_checks(list(NUMERIC.values()))
+@parametrize_with_checks([*NUMERIC.values(), *BASES.values()])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -57,6 +67,8 @@ def frame_for(name: str, rng) -> pd.DataFrame:
     days = np.datetime64("2020-01-01T05") + rng.integers(0, 9000, n) * np.timedelta64(
         1, "h"
     )
+    if name in BASES:
+        return pd.DataFrame(numbers, columns=["a", "b"]).fillna(0.5)
     if name in NUMERIC:
         return pd.DataFrame(numbers, columns=["a", "b"])
     if name in WORDY:

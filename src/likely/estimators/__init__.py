@@ -1,17 +1,25 @@
 """The scikit-learn face of supervised models: a pure core in a thin shell."""
 
 from likely.estimators.collinearity import CollinearityWarning
+from likely.estimators.comparison import (
+    NatsDifference,
+    PartialEffect,
+    compare,
+    linearity_test,
+    partial_effect,
+)
 from likely.estimators.counts import NegativeBinomialRegressor, PoissonRegressor
 from likely.estimators.gamma import GammaRegressor
 from likely.estimators.lasso import ElasticNet, Lasso
 from likely.estimators.linear import LinearRegression, Ridge
 from likely.estimators.log_target import LogTarget
 from likely.estimators.logistic import LogisticRegression, SeparationWarning
+from likely.estimators.network import MLPClassifier, MLPRegressor
 from likely.estimators.null import NullClassifier, NullRegressor
 from likely.estimators.perceptron import Perceptron
 from likely.estimators.robust import HuberRegressor, LADRegressor
-from likely.estimators.network import MLPClassifier, MLPRegressor
 from likely.estimators.rounded import RoundedRegression
+from likely.estimators.spline import SplineRegressor
 
 __all__ = [
     "CollinearityWarning",
@@ -25,7 +33,9 @@ __all__ = [
     "LogisticRegression",
     "NullClassifier",
     "NullRegressor",
+    "NatsDifference",
     "NegativeBinomialRegressor",
+    "PartialEffect",
     "Perceptron",
     "PoissonRegressor",
     "MLPClassifier",
@@ -33,4 +43,8 @@ __all__ = [
     "Ridge",
     "RoundedRegression",
     "SeparationWarning",
+    "SplineRegressor",
+    "compare",
+    "linearity_test",
+    "partial_effect",
 ]

@@ -15,7 +15,10 @@ import numpy as np
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float
 
+from likely.core.precision import float64
+from likely.core.rows import pad_rows
 from likely.estimators.linear import NormalLinear, NormalLinearLearner
+from likely.estimators.linear_model import parts_of
 from likely.estimators.shell import AbstractClassifier
 from likely.families import Categorical
 from likely.typing import Batch, Key
@@ -37,7 +40,15 @@ class RoundedLearner(eqx.Module):
 
     def eta(self, phi: NormalLinear, X: Float[Array, "n d"]) -> Float[Array, "n c"]:
         """Log-probabilities of the cells between half-integers."""
-        loc, log_scale = jnp.split(self.line.eta(phi, X), 2, axis=1)
+        return self.cells(self.line.eta(phi, X))
+
+    def trimmed(self, phi: NormalLinear, d: int) -> NormalLinear:
+        """φ with the weights of the first d columns."""
+        return self.line.trimmed(phi, d)
+
+    def cells(self, line: Float[Array, "n 2"]) -> Float[Array, "n c"]:
+        """The same from (x·w + b, log σ)."""
+        loc, log_scale = jnp.split(line, 2, axis=1)
         cuts = jnp.arange(1, self.family.n_eta, dtype=loc.dtype) - 0.5
         z = (cuts[None] - loc) / jnp.exp(log_scale)
         below, above = norm.logcdf(z), norm.logcdf(-z)  # (n, c-1)
@@ -84,8 +95,20 @@ class RoundedRegression(AbstractClassifier):
     def _hyper(self) -> dict[str, np.ndarray]:
         return {}
 
+    def _eta(self, X: np.ndarray) -> np.ndarray:
+        weight, bias, tail = parts_of(self.phi_)
+        loc = X @ weight + (0.0 if bias is None else bias)
+        line = np.column_stack([loc, np.full(len(X), tail[0])])
+        with float64():
+            return np.asarray(_cells(self.learner_, pad_rows(line)))[: len(X)]
+
     def _publish(self, phi: NormalLinear) -> None:
         self.coef_ = phi.model.weight[:, 0]
+
+
+@eqx.filter_jit
+def _cells(learner: RoundedLearner, line):
+    return learner.cells(jnp.asarray(line))
 
 
 def _log_difference(

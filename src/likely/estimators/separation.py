@@ -32,6 +32,9 @@ def separation(
     X: np.ndarray, codes: np.ndarray, classes: int, *, intercept: bool
 ) -> Separation | None:
     """Look for a separating direction among rows that count; None where there is none."""
+    alone = _by_one_column(X, codes) if classes == 2 and intercept else None
+    if alone is not None:
+        return alone
     scale = np.abs(X).max(0, initial=0.0)
     A = X / np.where(scale > 0, scale, 1.0)
     A = np.column_stack([A, np.ones(len(A))]) if intercept else A
@@ -45,6 +48,15 @@ def separation(
     B = np.abs(weak if strong is None else strong).reshape(-1, A.shape[1]).max(0)
     used = np.flatnonzero(B[: X.shape[1]] > 1e-7 * max(B.max(), 1e-300))
     return Separation(strong is not None, [int(j) for j in used])
+
+
+def _by_one_column(X: np.ndarray, codes: np.ndarray) -> Separation | None:
+    """A column whose ranges in the two classes do not overlap, or touch in one value."""
+    zero, one = X[codes == 0], X[codes == 1]
+    gap = np.maximum(one.min(0) - zero.max(0), zero.min(0) - one.max(0))
+    varies = X.min(0) < X.max(0)
+    j = int(np.argmax(np.where(varies, gap, -np.inf)))
+    return Separation(bool(gap[j] > 0), [j]) if varies[j] and gap[j] >= 0 else None
 
 
 def _margins(A: np.ndarray, codes: np.ndarray, classes: int) -> csr_array | np.ndarray:

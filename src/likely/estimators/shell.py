@@ -64,7 +64,7 @@ def learn_padded(learner: Learner, key: Key, hyper: dict[str, Any], batch: Batch
     d, few = jax.tree.leaves(batch.x)[0].shape[1], len(batch.w) <= FEW_ROWS
     if not few:
         return learn(learner, key, hyper, pad(batch))
-    padded = pad(batch, max(FEW_ROWS // 4, size_class(len(batch.w))))
+    padded = pad(batch, max(FEW_ROWS // 2, size_class(len(batch.w))))
     wide = jax.tree.map(lambda a: fill_columns(a) if a.ndim == 2 else a, padded.x)
     return learner.trimmed(learn(learner, key, hyper, padded._replace(x=wide)), d)
 

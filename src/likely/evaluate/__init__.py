@@ -1,5 +1,7 @@
 """4. Numbers from distributions and arrays: scores, calibration, conformal, splits."""
 
+"""4. Numbers from distributions and arrays: splits, thresholds."""
+
 from likely.evaluate.calibration import (
     Reliability,
     Uniformity,
@@ -41,11 +43,13 @@ from likely.evaluate.splits import (
     time_folds,
     train_validation_test,
 )
+from likely.evaluate.thresholds import OperatingPoints, operating_points
 
 __all__ = [
     "Folds",
     "Reliability",
     "Score",
+    "OperatingPoints",
     "Split",
     "ThresholdCurve",
     "Uniformity",
@@ -68,6 +72,7 @@ __all__ = [
     "radius",
     "reliability",
     "reliability_of_events",
+    "operating_points",
     "repeated_k_fold",
     "squared_error",
     "stratified_k_fold",

@@ -89,6 +89,9 @@ PLACES = {
     "likely.solvers.stopping": "GradientNorm ParameterChange RelativeLoss Validation",
     "likely.solvers.whitened": "Whitened",
     "likely.evaluate.splits": "Folds Split",
+    "likely.evaluate.thresholds": "OperatingPoints",
+    "likely.preprocess.basis": "FourierBasis Interactions NaturalSpline "
+    "PolynomialBasis",
     "likely.preprocess.date_parts": "DateParts",
     "likely.preprocess.imputer": "Imputer",
     "likely.preprocess.one_hot_encoder": "OneHotEncoder",
@@ -96,6 +99,7 @@ PLACES = {
     "likely.preprocess.scalers": "MinMaxScaler RobustScaler StandardScaler",
     "likely.preprocess.table_encoder": "TableEncoder",
     "likely.preprocess.target_encoder": "TargetEncoder",
+    "likely.estimators.comparison": "NatsDifference PartialEffect",
     "likely.estimators.counts": "NegativeBinomialRegressor PoissonRegressor",
     "likely.estimators.gamma": "GammaRegressor",
     "likely.estimators.glm": "DispersedLearner LinearLearner",
@@ -110,6 +114,7 @@ PLACES = {
     "likely.estimators.network": "MLPClassifier MLPRegressor Network NetworkLearner "
     "Scaling",
     "likely.estimators.rounded": "RoundedLearner RoundedRegression",
+    "likely.estimators.spline": "SplineFit SplineLearner SplineRegressor",
     "likely.selection.cross_validation": "CrossValidation",
     "likely.workbench.model": "TableModel",
     "likely.workbench.spec": "Spec",

@@ -1,5 +1,11 @@
 """Weighted, savable preprocessing: scaling, encoding, imputation, whole tables."""
 
+from likely.preprocess.basis import (
+    FourierBasis,
+    Interactions,
+    NaturalSpline,
+    PolynomialBasis,
+)
 from likely.preprocess.date_parts import DateParts
 from likely.preprocess.imputer import Imputer
 from likely.preprocess.one_hot import one_hot
@@ -11,10 +17,14 @@ from likely.preprocess.target_encoder import TargetEncoder
 
 __all__ = [
     "DateParts",
+    "FourierBasis",
     "Imputer",
+    "Interactions",
     "MinMaxScaler",
+    "NaturalSpline",
     "OneHotEncoder",
     "OrdinalEncoder",
+    "PolynomialBasis",
     "RobustScaler",
     "StandardScaler",
     "TableEncoder",
