@@ -13,7 +13,7 @@ That sentence is `likely.recipe`; the rooms beside it are its nouns:
     files        saving and loading without pickle, model cards
     families     1   p(y | θ): distributions and links, cdf and quantile, Predictive
     layers       2   bricks of models: dense, batch norm
-    models       2   η = f(x; φ): null, linear, mlp
+    models       2   η = f(x; φ): null, linear, mlp, trees
     objectives   3a  what is minimised: nll, priors, and surrogates that are neither
     solvers      3b  how: exact least squares, Newton, L-BFGS, the stochastic loop
     evaluate     4   numbers from distributions and arrays
@@ -35,6 +35,14 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _NAMES = {
+    "BaggingClassifier": "likely.estimators",
+    "BaggingRegressor": "likely.estimators",
+    "DecisionTreeClassifier": "likely.estimators",
+    "DecisionTreeRegressor": "likely.estimators",
+    "GradientBoostingClassifier": "likely.estimators",
+    "GradientBoostingRegressor": "likely.estimators",
+    "RandomForestClassifier": "likely.estimators",
+    "RandomForestRegressor": "likely.estimators",
     "LinearRegression": "likely.estimators",
     "LogisticRegression": "likely.estimators",
     "Ridge": "likely.estimators",
@@ -88,6 +96,14 @@ if TYPE_CHECKING:
     )
     from likely.core import tune_host as tune_host
     from likely.estimators import (
+        BaggingClassifier as BaggingClassifier,
+        BaggingRegressor as BaggingRegressor,
+        DecisionTreeClassifier as DecisionTreeClassifier,
+        DecisionTreeRegressor as DecisionTreeRegressor,
+        GradientBoostingClassifier as GradientBoostingClassifier,
+        GradientBoostingRegressor as GradientBoostingRegressor,
+        RandomForestClassifier as RandomForestClassifier,
+        RandomForestRegressor as RandomForestRegressor,
         LinearRegression as LinearRegression,
         LogisticRegression as LogisticRegression,
         Ridge as Ridge,

@@ -44,6 +44,8 @@ PLACES = {
     "likely.models.linear": "Linear",
     "likely.models.null": "Null",
     "likely.models.shared": "Shared",
+    "likely.models.trees.bins": "Bins",
+    "likely.models.trees.ensemble": "Trees",
     "likely.objectives.nll": "NegativeLogLikelihood",
     "likely.objectives.priors": "ElasticNetPrior GaussianPrior LaplacePrior NormPrior",
     "likely.objectives.rows": "Normalisation",
@@ -80,6 +82,11 @@ PLACES = {
     "likely.preprocess.scalers": "MinMaxScaler RobustScaler StandardScaler",
     "likely.preprocess.table_encoder": "TableEncoder",
     "likely.preprocess.target_encoder": "TargetEncoder",
+    "likely.estimators.bagging": "BaggingClassifier BaggingRegressor",
+    "likely.estimators.boosting": "GradientBoostingClassifier "
+    "GradientBoostingRegressor",
+    "likely.estimators.forest": "RandomForestClassifier RandomForestRegressor",
+    "likely.estimators.tree": "DecisionTreeClassifier DecisionTreeRegressor",
     "likely.estimators.linear": "LinearRegression NormalLinear NormalLinearLearner "
     "Ridge",
     "likely.estimators.logistic": "LinearLearner LogisticRegression",
