@@ -14,6 +14,8 @@ That sentence is `likely.recipe`; the rooms beside it are its nouns:
     families     1   p(y | θ): distributions and links, cdf and quantile, Predictive
     layers       2   bricks of models: dense, norms, dropout, activations, residual
     models       2   η = f(x; φ): null, linear, mlp; what a network is made of
+    layers       2   bricks of models: dense, batch norm
+    models       2   η = f(x; φ): null, linear, mlp, trees
     objectives   3a  what is minimised: nll, priors, and surrogates that are neither
     solvers      3b  how: exact least squares, Newton, L-BFGS, the stochastic loop
     inference    4   uncertainty in φ: tests, robust errors, bootstrap
@@ -41,6 +43,14 @@ _NAMES = {
     "HuberRegressor": "likely.estimators",
     "LADRegressor": "likely.estimators",
     "Lasso": "likely.estimators",
+    "BaggingClassifier": "likely.estimators",
+    "BaggingRegressor": "likely.estimators",
+    "DecisionTreeClassifier": "likely.estimators",
+    "DecisionTreeRegressor": "likely.estimators",
+    "GradientBoostingClassifier": "likely.estimators",
+    "GradientBoostingRegressor": "likely.estimators",
+    "RandomForestClassifier": "likely.estimators",
+    "RandomForestRegressor": "likely.estimators",
     "LinearRegression": "likely.estimators",
     "LogTarget": "likely.estimators",
     "LogisticRegression": "likely.estimators",
@@ -111,8 +121,14 @@ if TYPE_CHECKING:
     )
     from likely.core import tune_host as tune_host
     from likely.estimators import (
+        BaggingClassifier as BaggingClassifier,
+        BaggingRegressor as BaggingRegressor,
+        DecisionTreeClassifier as DecisionTreeClassifier,
+        DecisionTreeRegressor as DecisionTreeRegressor,
         ElasticNet as ElasticNet,
         GammaRegressor as GammaRegressor,
+        GradientBoostingClassifier as GradientBoostingClassifier,
+        GradientBoostingRegressor as GradientBoostingRegressor,
         HuberRegressor as HuberRegressor,
         LADRegressor as LADRegressor,
         Lasso as Lasso,
@@ -126,6 +142,8 @@ if TYPE_CHECKING:
         NullRegressor as NullRegressor,
         Perceptron as Perceptron,
         PoissonRegressor as PoissonRegressor,
+        RandomForestClassifier as RandomForestClassifier,
+        RandomForestRegressor as RandomForestRegressor,
         Ridge as Ridge,
         RoundedRegression as RoundedRegression,
         SplineRegressor as SplineRegressor,

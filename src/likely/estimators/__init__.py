@@ -1,5 +1,10 @@
 """The scikit-learn face of supervised models: a pure core in a thin shell."""
 
+from likely.estimators.bagging import BaggingClassifier, BaggingRegressor
+from likely.estimators.boosting import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
 from likely.estimators.collinearity import CollinearityWarning
 from likely.estimators.comparison import (
     NatsDifference,
@@ -9,6 +14,7 @@ from likely.estimators.comparison import (
     partial_effect,
 )
 from likely.estimators.counts import NegativeBinomialRegressor, PoissonRegressor
+from likely.estimators.forest import RandomForestClassifier, RandomForestRegressor
 from likely.estimators.gamma import GammaRegressor
 from likely.estimators.lasso import ElasticNet, Lasso
 from likely.estimators.linear import LinearRegression, Ridge
@@ -20,14 +26,21 @@ from likely.estimators.perceptron import Perceptron
 from likely.estimators.robust import HuberRegressor, LADRegressor
 from likely.estimators.rounded import RoundedRegression
 from likely.estimators.spline import SplineRegressor
+from likely.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __all__ = [
+    "BaggingClassifier",
+    "BaggingRegressor",
     "CollinearityWarning",
     "ElasticNet",
     "GammaRegressor",
     "HuberRegressor",
     "LADRegressor",
     "Lasso",
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
     "LinearRegression",
     "LogTarget",
     "LogisticRegression",
@@ -40,6 +53,8 @@ __all__ = [
     "PoissonRegressor",
     "MLPClassifier",
     "MLPRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
     "Ridge",
     "RoundedRegression",
     "SeparationWarning",

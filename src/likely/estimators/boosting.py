@@ -250,12 +250,14 @@ class GradientBoostingClassifier(AbstractHostClassifier):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Log-odds of the second class, or the logits of all."""
-        eta = self.trees_.eta(self._inputs(X), self.n_jobs)
+        X = self._inputs(X)
+        eta = self.trees_.eta(X, self.n_jobs)
         return eta[:, 0] if eta.shape[1] == 1 else eta
 
     def predict_dist(self, X: Any) -> Predictive:
         """The distribution over classes for each row."""
-        eta = self.trees_.eta(self._inputs(X), self.n_jobs)
+        X = self._inputs(X)
+        eta = self.trees_.eta(X, self.n_jobs)
         return Predictive(self.family_, eta, self.classes_)
 
     def _probs(self, X: np.ndarray) -> np.ndarray:
@@ -389,7 +391,8 @@ class GradientBoostingRegressor(AbstractHostRegressor):
 
     def predict_dist(self, X: Any) -> Predictive:
         """p(y | x) for each row."""
-        return Predictive(self.family_, self.trees_.eta(self._inputs(X), self.n_jobs))
+        X = self._inputs(X)
+        return Predictive(self.family_, self.trees_.eta(X, self.n_jobs))
 
     def _mean(self, X: np.ndarray) -> np.ndarray:
         eta = self.trees_.eta(X, self.n_jobs)

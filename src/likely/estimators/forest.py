@@ -114,6 +114,7 @@ class RandomForestClassifier(AbstractHostClassifier):
         max_depth: the most questions on the way to a leaf.
         min_samples_split: the least weight of a node that may be split.
         min_samples_leaf: the least weight of a leaf; 1 is one row of any weight.
+        min_weight_fraction_leaf: the least weight of a leaf as a share of all.
         max_features: how many features a split looks at, drawn anew.
         max_leaf_nodes: the most leaves of a tree; the best splits first.
         min_impurity_decrease: the least gain of a split, per unit of all weight.
@@ -145,6 +146,7 @@ class RandomForestClassifier(AbstractHostClassifier):
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
         max_features: Any = "sqrt",
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
@@ -162,6 +164,7 @@ class RandomForestClassifier(AbstractHostClassifier):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
@@ -203,11 +206,13 @@ class RandomForestClassifier(AbstractHostClassifier):
 
     def apply(self, X: Any) -> np.ndarray:
         """The leaf of each row in each tree."""
-        return self.trees_.leaves(self._inputs(X), self.n_jobs)
+        X = self._inputs(X)
+        return self.trees_.leaves(X, self.n_jobs)
 
     def predict_dist(self, X: Any) -> Predictive:
         """The mixture of the leaves of each row."""
-        return class_predictive(self._probs(self._inputs(X)), self.classes_)
+        probs = self._probs(self._inputs(X))
+        return class_predictive(probs, self.classes_)
 
     def _probs(self, X: np.ndarray) -> np.ndarray:
         return self.trees_.eta(X, self.n_jobs) / len(self.trees_)
@@ -226,6 +231,7 @@ class RandomForestRegressor(AbstractHostRegressor):
         max_depth: the most questions on the way to a leaf.
         min_samples_split: the least weight of a node that may be split.
         min_samples_leaf: the least weight of a leaf; 1 is one row of any weight.
+        min_weight_fraction_leaf: the least weight of a leaf as a share of all.
         max_features: how many features a split looks at, drawn anew.
         max_leaf_nodes: the most leaves of a tree; the best splits first.
         min_impurity_decrease: the least gain of a split, per unit of all weight.
@@ -256,6 +262,7 @@ class RandomForestRegressor(AbstractHostRegressor):
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
         max_features: Any = 1.0,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
@@ -272,6 +279,7 @@ class RandomForestRegressor(AbstractHostRegressor):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
@@ -336,11 +344,13 @@ class RandomForestRegressor(AbstractHostRegressor):
 
     def apply(self, X: Any) -> np.ndarray:
         """The leaf of each row in each tree."""
-        return self.trees_.leaves(self._inputs(X), self.n_jobs)
+        X = self._inputs(X)
+        return self.trees_.leaves(X, self.n_jobs)
 
     def predict_dist(self, X: Any) -> Predictive:
         """The mixture of the leaves of each row."""
-        leaves = self.trees_.leaves(self._inputs(X), self.n_jobs)
+        X = self._inputs(X)
+        leaves = self.trees_.leaves(X, self.n_jobs)
         mean, variance = self.trees_.value[leaves].transpose(2, 0, 1)
         weight = self.trees_.weight[leaves]
         variance = (variance * weight + self.scale_**2) / (weight + 1)

@@ -37,6 +37,7 @@ def tree_limits(estimator: Any, d: int, w: np.ndarray) -> TreeLimits:
     """The limits of an estimator, checked."""
     get = estimator.get_params(deep=False).get
     leaf = positive("min_samples_leaf", get("min_samples_leaf"), least=0)
+    share = positive("min_weight_fraction_leaf", get("min_weight_fraction_leaf"))
     leaves, depth = get("max_leaf_nodes"), get("max_depth")
     return TreeLimits(
         max_depth=UNLIMITED
@@ -46,7 +47,7 @@ def tree_limits(estimator: Any, d: int, w: np.ndarray) -> TreeLimits:
         if leaves is None
         else positive("max_leaf_nodes", leaves, least=2, whole=True),
         max_features=feature_count(get("max_features"), d),
-        min_leaf=0.0 if leaf <= 1 else leaf,
+        min_leaf=max(0.0 if leaf <= 1 else leaf, share * float(w.sum())),
         min_split=positive("min_samples_split", get("min_samples_split"), least=0)
         if get("min_samples_split") > 2
         else 0.0,
@@ -105,7 +106,8 @@ class _Drawn:
 
     def apply(self, X: Any) -> np.ndarray:
         """The leaf of each row."""
-        return self.trees_.leaves(self._inputs(X))[:, 0]  # pyright: ignore
+        X = self._inputs(X)  # pyright: ignore[reportAttributeAccessIssue]
+        return self.trees_.leaves(X)[:, 0]
 
     def pruning_path(self) -> tuple[np.ndarray, np.ndarray]:
         """Falling subtrees: each `ccp_alpha` at which one begins, and its leaves."""
@@ -126,6 +128,7 @@ class DecisionTreeClassifier(_Drawn, AbstractHostClassifier):
         max_depth: the most questions on the way to a leaf.
         min_samples_split: the least weight of a node that may be split.
         min_samples_leaf: the least weight of a leaf; 1 is one row of any weight.
+        min_weight_fraction_leaf: the least weight of a leaf as a share of all.
         max_features: how many features a split looks at, drawn anew: a number, a share,
             "sqrt", "log2", or None for all.
         max_leaf_nodes: the most leaves; the best splits first.
@@ -150,6 +153,7 @@ class DecisionTreeClassifier(_Drawn, AbstractHostClassifier):
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
         max_features: Any = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
@@ -162,6 +166,7 @@ class DecisionTreeClassifier(_Drawn, AbstractHostClassifier):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
@@ -198,7 +203,8 @@ class DecisionTreeClassifier(_Drawn, AbstractHostClassifier):
 
     def predict_dist(self, X: Any) -> Predictive:
         """The frequencies of the classes in the leaf of each row."""
-        return class_predictive(self._probs(self._inputs(X)), self.classes_)
+        probs = self._probs(self._inputs(X))
+        return class_predictive(probs, self.classes_)
 
     def _probs(self, X: np.ndarray) -> np.ndarray:
         return self.trees_.eta(X)
@@ -223,6 +229,7 @@ class DecisionTreeRegressor(_Drawn, AbstractHostRegressor):
         max_depth: the most questions on the way to a leaf.
         min_samples_split: the least weight of a node that may be split.
         min_samples_leaf: the least weight of a leaf; 1 is one row of any weight.
+        min_weight_fraction_leaf: the least weight of a leaf as a share of all.
         max_features: how many features a split looks at, drawn anew: a number, a share,
             "sqrt", "log2", or None for all.
         max_leaf_nodes: the most leaves; the best splits first.
@@ -247,6 +254,7 @@ class DecisionTreeRegressor(_Drawn, AbstractHostRegressor):
         max_depth: int | None = None,
         min_samples_split: float = 2,
         min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
         max_features: Any = None,
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
@@ -258,6 +266,7 @@ class DecisionTreeRegressor(_Drawn, AbstractHostRegressor):
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
@@ -306,7 +315,8 @@ class DecisionTreeRegressor(_Drawn, AbstractHostRegressor):
 
     def predict_dist(self, X: Any) -> Predictive:
         """The distribution of the leaf of each row."""
-        return Predictive(self.family_, self.trees_.eta(self._inputs(X)))
+        X = self._inputs(X)
+        return Predictive(self.family_, self.trees_.eta(X))
 
     def _mean(self, X: np.ndarray) -> np.ndarray:
         eta = self.trees_.eta(X)

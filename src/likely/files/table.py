@@ -58,6 +58,8 @@ PLACES = {
     "likely.models.null": "Null",
     "likely.models.offset": "Offset",
     "likely.models.shared": "Shared",
+    "likely.models.trees.bins": "Bins",
+    "likely.models.trees.ensemble": "Trees",
     "likely.objectives.nll": "NegativeLogLikelihood",
     "likely.objectives.priors": "ElasticNetPrior GaussianPrior LaplacePrior NormPrior",
     "likely.objectives.rows": "Normalisation",
@@ -104,6 +106,11 @@ PLACES = {
     "likely.estimators.gamma": "GammaRegressor",
     "likely.estimators.glm": "DispersedLearner LinearLearner",
     "likely.estimators.lasso": "ElasticNet ElasticNetLearner Lasso",
+    "likely.estimators.bagging": "BaggingClassifier BaggingRegressor",
+    "likely.estimators.boosting": "GradientBoostingClassifier "
+    "GradientBoostingRegressor",
+    "likely.estimators.forest": "RandomForestClassifier RandomForestRegressor",
+    "likely.estimators.tree": "DecisionTreeClassifier DecisionTreeRegressor",
     "likely.estimators.linear": "LinearRegression NormalLinear NormalLinearLearner "
     "Ridge",
     "likely.estimators.log_target": "LogTarget",

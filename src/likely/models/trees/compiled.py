@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba import njit
+from numba import njit, types
 
 from likely.core.cache import private_folder
 
@@ -50,6 +50,11 @@ def kernel(signature: Any, **options: Any) -> Callable:
             return njit(signature, cache=keep, **OPTIONS, **options)(function)
 
     return compile_function
+
+
+def const(dtype: Any, ndim: int) -> types.Array:
+    """The type of an array that a kernel only reads; it may be mapped from a file."""
+    return types.Array(dtype, ndim, "C", readonly=True)
 
 
 inner = njit(**OPTIONS)

@@ -12,10 +12,11 @@ from typing import no_type_check
 import numpy as np
 from numba import boolean, float64, int32, int64, uint8, uint64, void
 
-from likely.models.trees.compiled import inner, kernel
+from likely.models.trees.compiled import const, inner, kernel
 
 U = np.uint64
 ROWS = 2048
+TABLE = const(float64, 2)
 
 
 @inner
@@ -33,9 +34,7 @@ def code_of(x, cuts, categorical):
     return np.uint8(at + U(1)) if at < U(255) else np.uint8(255)
 
 
-@kernel(
-    void(float64[:, ::1], float64[:, ::1], boolean[::1], uint8[:, :, ::1], int64, int64)
-)
+@kernel(void(TABLE, TABLE, const(boolean, 1), uint8[:, :, ::1], int64, int64))
 @no_type_check
 def encode_blocks(X, cuts, categorical, codes, start, stop):  # noqa: PLR0917
     """Codes of these rows, four features to a block."""
@@ -110,17 +109,17 @@ def walk(nodes, root, codes, leaves):
         leaves[i] = root + a0
 
 
-BINS = (float64[:, ::1], boolean[::1])
-TREES = (uint64[::1], int32[::1], uint64[:, ::1], int64[::1])
+BINS = (TABLE, const(boolean, 1))
+TREES = (const(uint64, 1), const(int32, 1), const(uint64, 2), const(int64, 1))
 
 
 @kernel(
     void(
-        float64[:, ::1],
+        TABLE,
         *BINS,
         *TREES,
-        int32[::1],
-        float64[:, ::1],
+        const(int32, 1),
+        TABLE,
         float64[:, ::1],
         int64,
         int64,
@@ -167,7 +166,7 @@ def add_leaves(  # noqa: PLR0917
                         out[U(begin) + i, g + j] += values[leaves[i], j]
 
 
-@kernel(void(float64[:, ::1], *BINS, *TREES, int64[:, ::1], int64, int64))
+@kernel(void(TABLE, *BINS, *TREES, int64[:, ::1], int64, int64))
 @no_type_check
 def find_leaves(  # noqa: PLR0917
     X, cuts, categorical, nodes, set_at, sets, starts, out, start, stop

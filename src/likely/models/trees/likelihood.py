@@ -1,0 +1,202 @@
+r"""A tree whose splits gain log-likelihood, for any family.
+
+At a node with rows at their own maximum η̂ the derivatives G of the two sides of a cut are
+opposite, and $\tfrac12 \sum_j G_j^2 / H_j$ on both sides is what one Newton step would gain (the
+score test). The best cut by that measure is tried; what is recorded is the true gain,
+$\sum \log p(y \mid \hatη_{\text{child}}) - \sum \log p(y \mid \hatη)$, at the children's own maxima.
+"""
+
+import heapq
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from likely.core.precision import float64
+from likely.core.rows import pad, size_class
+from likely.families import AbstractFamily, Huber, Laplace, Normal, StudentT
+from likely.models.trees.bins import Bins
+from likely.models.trees.ensemble import Grown
+from likely.models.trees.fitting import (
+    NEWTON,
+    NO_LABEL,
+    Task,
+    TreeLimits,
+    _whole_limits,
+)
+from likely.models.trees.fixed_point import fixed_products, fixed_weights
+from likely.typing import Batch
+
+
+class _Split(NamedTuple):
+    """The best split of a node, tried: its word, set, gain and children."""
+
+    gain: float
+    word: int
+    members: np.ndarray
+    children: tuple["_Node", "_Node"]
+
+
+class _Node(NamedTuple):
+    rows: Int[np.ndarray, " r"]
+    eta: Float[np.ndarray, " k"]
+    loss: float
+    depth: int
+    seed: int
+
+
+class _Likelihood:
+    """What nodes ask of a family, in few sizes so that few programs are compiled."""
+
+    def __init__(self, family: AbstractFamily, y: np.ndarray, w: np.ndarray):
+        self.family, self.y, self.w = family, y, w
+        full = size_class(len(y))
+        self.sizes = sorted({max(full >> shift, 16) for shift in (0, 3, 6)})
+
+    def node(self, rows: np.ndarray, depth: int, seed: int) -> _Node:
+        """A node with its maximum of likelihood."""
+        with float64():
+            batch = self._padded(rows)
+            eta, loss = map(np.asarray, _fit(self.family, batch.y, batch.w))
+        return _Node(rows, eta, float(loss), depth, seed)
+
+    def derivatives(self, node: _Node) -> tuple[np.ndarray, np.ndarray]:
+        """First and second derivatives at the node's η, each (rows, k)."""
+        with float64():
+            batch = self._padded(node.rows)
+            g, h = map(np.asarray, _slopes(self.family, node.eta, batch.y))
+        return g[: len(node.rows)], h[: len(node.rows)]
+
+    def _padded(self, rows: np.ndarray) -> Batch:
+        size = next(size for size in self.sizes if size >= len(rows))
+        return pad(Batch(None, self.y[rows], self.w[rows]), size)
+
+
+def grow_likelihood(  # noqa: PLR0917
+    bins: Bins,
+    codes: np.ndarray,
+    data: tuple,
+    family: AbstractFamily,
+    limits: TreeLimits,
+    seed: int,
+) -> Grown:
+    """Grow a tree on rows (X, y, w) that all have weight; values are η."""
+    _, y, w = data
+    asked, k = _Likelihood(family, y, w), family.n_eta
+    whole, unit = fixed_weights(w)
+    stats = np.zeros((len(y), 1 + 2 * k), np.int64)
+    stats[:, 0] = whole
+
+    def split(node: _Node) -> _Split | None:
+        if node.depth >= limits.max_depth or len(node.rows) < 2:
+            return None
+        return _best_split(bins, codes, stats, unit, limits, asked, node)
+
+    nodes = [asked.node(np.arange(len(y), dtype=np.int32), 0, seed)]
+    words, gains, set_at, sets = [0], [0.0], [-1], []
+    best_first = limits.max_leaves < 2**31 - 1
+    waiting: list = []
+
+    def wait(place: int) -> None:
+        found = split(nodes[place])
+        if found is not None:
+            rank = -found.gain if best_first else place
+            heapq.heappush(waiting, (rank, place, found))
+
+    wait(0)
+    while waiting and len(nodes) < 2 * limits.max_leaves - 1:
+        _, place, found = heapq.heappop(waiting)
+        left = len(nodes)
+        words[place] = found.word | left << 32
+        gains[place] = found.gain
+        if found.word >> 8 & 0xFF == 2:
+            set_at[place] = len(sets)
+            sets.append(found.members)
+        nodes += found.children
+        words, gains, set_at = words + [0, 0], gains + [0.0, 0.0], set_at + [-1, -1]
+        wait(left)
+        wait(left + 1)
+    return Grown(
+        np.array(words, np.uint64),
+        np.array(set_at, np.int32),
+        np.array(sets, np.uint64).reshape(-1, 4),
+        np.stack([node.eta for node in nodes]),
+        np.array([w[node.rows].sum() for node in nodes]),
+        np.array(gains),
+    )
+
+
+def _best_split(  # noqa: PLR0917
+    bins: Bins,
+    codes: np.ndarray,
+    stats: np.ndarray,
+    unit: float,
+    limits: TreeLimits,
+    asked: _Likelihood,
+    node: _Node,
+) -> _Split | None:
+    """The best cut by the score test, tried with the children's own maxima."""
+    from likely.models.trees.grow import grow_tree
+
+    rows, units = node.rows.copy(), [unit]
+    for part in asked.derivatives(node):
+        for column in part.T:
+            whole, own = fixed_products(column, stats[rows, 0], unit)
+            stats[rows, len(units)] = whole
+            units.append(own)
+    task = Task(stats, NO_LABEL, np.array(units), NEWTON, stats.shape[1])
+    stump = limits._replace(max_depth=1, max_leaves=2)
+    words, _, sets, about, _ = grow_tree(
+        codes,
+        rows,
+        stats,
+        NO_LABEL,
+        bins.categorical,
+        _whole_limits(task, stump),
+        np.array([limits.min_leaf, limits.min_split, 0.0, 0.0]),
+        task.units,
+        np.uint64(node.seed),
+    )
+    if len(words) == 1:
+        return None
+    middle = int(about[1, 3])
+    children = (
+        asked.node(rows[:middle], node.depth + 1, _next(node.seed, 1)),
+        asked.node(rows[middle:], node.depth + 1, _next(node.seed, 2)),
+    )
+    gain = node.loss - children[0].loss - children[1].loss
+    if not gain > max(limits.min_gain, 1e-9 * abs(node.loss)):
+        return None
+    members = sets[0] if len(sets) else np.zeros(4, np.uint64)
+    return _Split(gain, int(words[0]) & 0xFFFFFFFF, members, children)
+
+
+def _next(seed: int, side: int) -> int:
+    return (seed * 6364136223846793005 + side) % 2**64
+
+
+@eqx.filter_jit
+def _fit(family, y, w):
+    eta = family.marginal(y, w)
+    rows = jnp.broadcast_to(eta, (len(y), len(eta)))
+    nats = -family.log_prob(rows, y)
+    return eta, jnp.sum(jnp.where(w > 0, w * nats, 0.0))
+
+
+@eqx.filter_jit
+def _slopes(family, eta, y):
+    """Derivatives of −log p; a location's curvature is at least Fisher's."""
+
+    def nats(e, t):
+        return -family.log_prob(e[None], t[None])[0]
+
+    g = jax.vmap(jax.grad(nats), (None, 0))(eta, y)
+    H = jax.vmap(jax.hessian(nats), (None, 0))(eta, y)
+    h = jnp.diagonal(H, axis1=1, axis2=2)
+    location = isinstance(family, Normal | Laplace | StudentT | Huber)
+    first = (jnp.arange(family.n_eta) == 0) & location
+    least = jnp.where(first[None], g**2, 0.0)
+    return jnp.nan_to_num(g), jnp.maximum(jnp.nan_to_num(h), least)
