@@ -2,12 +2,18 @@
 
 from likely.estimators.collinearity import CollinearityWarning
 from likely.estimators.linear import LinearRegression, Ridge
+from likely.estimators.linear_svm import LinearSVC
 from likely.estimators.logistic import LogisticRegression, SeparationWarning
 from likely.estimators.rounded import RoundedRegression
+from likely.estimators.svm import SVC
+from likely.estimators.svr import SVR
 
 __all__ = [
+    "SVC",
+    "SVR",
     "CollinearityWarning",
     "LinearRegression",
+    "LinearSVC",
     "LogisticRegression",
     "Ridge",
     "RoundedRegression",
