@@ -4,6 +4,9 @@ from likely.estimators.collinearity import CollinearityWarning
 from likely.estimators.linear import LinearRegression, Ridge
 from likely.estimators.linear_svm import LinearSVC
 from likely.estimators.logistic import LogisticRegression, SeparationWarning
+from likely.estimators.naive_bayes import GaussianNB
+from likely.estimators.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from likely.estimators.nystroem import Nystroem
 from likely.estimators.rounded import RoundedRegression
 from likely.estimators.svm import SVC
 from likely.estimators.svr import SVR
@@ -12,9 +15,13 @@ __all__ = [
     "SVC",
     "SVR",
     "CollinearityWarning",
+    "GaussianNB",
+    "KNeighborsClassifier",
+    "KNeighborsRegressor",
     "LinearRegression",
     "LinearSVC",
     "LogisticRegression",
+    "Nystroem",
     "Ridge",
     "RoundedRegression",
     "SeparationWarning",

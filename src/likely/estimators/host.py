@@ -154,7 +154,8 @@ class AbstractHostClassifier(ClassifierMixin, AbstractHostPredictor, ABC):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row."""
-        return self.classes_[self._probs(self._inputs(X)).argmax(axis=1)]
+        best = self._probs(self._inputs(X)).argmax(axis=1)
+        return self.classes_[best]
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """(n, c) booleans: the fewest classes that hold this much probability."""
