@@ -15,6 +15,7 @@ MODULES = (
     "spine",
     "lasso",
     "tables",
+    "svm",
     "training",
     "layers",
     "autodiff",

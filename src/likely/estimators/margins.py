@@ -21,7 +21,12 @@ from likely.core.checks import InputError
 from likely.estimators.finite import finite_inputs, without_nan
 from likely.estimators.host import AbstractHostPredictor
 from likely.families import Bernoulli, Categorical, Predictive
-from likely.models.svm.scaling import Scaling, scaling
+from likely.models.svm.scaling import (
+    PairScaling,
+    Scaling,
+    pair_scaling,
+    scaling,
+)
 
 FOLDS = 5
 
@@ -39,7 +44,7 @@ class AbstractMarginClassifier(ClassifierMixin, AbstractHostPredictor, ABC):
     """A classifier by margins; you write `fit` and `_values`."""
 
     classes_: np.ndarray
-    scaling_: Scaling
+    scaling_: Scaling | PairScaling
     probability: bool
 
     @abstractmethod
@@ -80,9 +85,9 @@ class AbstractMarginClassifier(ClassifierMixin, AbstractHostPredictor, ABC):
             values = score if getattr(self, "break_ties", True) else count
         return self.classes_[values.argmax(1)]
 
-    @available_if(_calibrates)
     def predict_dist(self, X: Any) -> Predictive:
         """p(y | x) by the calibration on held-out folds."""
+        _calibrates(self)
         eta = self.scaling_(self._scores(self._values(finite_inputs(self, X))))
         if len(self.classes_) == 2:
             return Predictive(Bernoulli(), eta[:, 1:] - eta[:, :1], self.classes_)
@@ -112,23 +117,25 @@ class AbstractMarginClassifier(ClassifierMixin, AbstractHostPredictor, ABC):
     def __sklearn_tags__(self):
         return without_nan(super().__sklearn_tags__())
 
-    def _scores(self, values: np.ndarray) -> Float[np.ndarray, "n c"]:
-        """One number for each class, what a calibration is a function of."""
+    def _scores(self, values: np.ndarray) -> Float[np.ndarray, "n m"]:
+        """What a calibration is a function of: two classes have scores 0 and f."""
         if len(self.classes_) == 2:
             return np.c_[np.zeros(len(values)), values[:, 0]]
-        return sums(values, len(self.classes_)) if self._pairwise else values
+        return values
 
     def _calibrated(
         self,
         codes: Int[np.ndarray, " n"],
         w: Float[np.ndarray, " n"],
         values: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    ) -> Scaling:
+    ) -> Scaling | PairScaling:
         """The scaling of held-out scores; `values(inside, out)` learns and applies."""
-        scores = np.zeros((len(codes), len(self.classes_)))
-        for out in held_out(codes, len(self.classes_)):
-            inside = np.setdiff1d(np.arange(len(codes)), out)
-            scores[out] = self._scores(values(inside, out))
+        c, parts = len(self.classes_), list(held_out(codes, len(self.classes_)))
+        everyone, rows = np.arange(len(codes)), np.concatenate(parts)
+        said = [values(np.setdiff1d(everyone, out), out) for out in parts]
+        scores = self._scores(np.concatenate(said))[np.argsort(rows)]
+        if self._pairwise:
+            return pair_scaling(scores, codes, w, c)
         return scaling(scores, codes, w)
 
 

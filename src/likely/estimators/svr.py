@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, no_type_check
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from likely.core.checks import InputError
 from likely.estimators.finite import finite_inputs, finite_rows, without_nan
@@ -16,15 +15,6 @@ from likely.models.kernels import Kernel, kernel_of
 from likely.models.svm.machine import Dual, Found, gather
 
 FOLDS = 5
-
-
-def _calibrates(estimator: Any) -> bool:
-    if not estimator.probability:
-        raise AttributeError(
-            "SVR gives numbers, not distributions; fit it with probability=True to "
-            "learn the scale of its errors on held-out folds."
-        )
-    return True
 
 
 class SVR(AbstractHostRegressor):
@@ -126,9 +116,13 @@ class SVR(AbstractHostRegressor):
     def _mean(self, X: np.ndarray) -> np.ndarray:
         return self.machines_(X)[:, 0]
 
-    @available_if(_calibrates)
     def predict_dist(self, X: Any) -> Predictive:
         """y | x ~ Laplace(f(x), s) with s the mean error of held-out folds."""
+        if not self.probability:
+            raise AttributeError(
+                "SVR gives numbers, not distributions; fit it with probability=True to "
+                "learn the scale of its errors on held-out folds."
+            )
         f = self.predict(X)
         return Predictive(Laplace(), np.c_[f, np.full(len(f), np.log(self.scale_))])
 

@@ -185,11 +185,9 @@ def gather(
     X: Float[np.ndarray, "n d"],
     B: Float[np.ndarray, "n m"],
     intercepts: Float[np.ndarray, " m"],
-    support: Int[np.ndarray, " s"] | None = None,
 ) -> tuple[Machines, Int[np.ndarray, " s"]]:
     """The machines of the columns of B, and which rows support them."""
-    if support is None:
-        support = np.flatnonzero((B != 0).any(1))
+    support = np.flatnonzero((B != 0).any(1))
     vectors = X[support]
     if kernel.name == "precomputed":
         vectors = support[:, None].astype(np.float64)

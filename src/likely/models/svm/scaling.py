@@ -2,10 +2,14 @@ r"""Probabilities from scores: η_c = a·s_c + b_c, by maximum likelihood on hel
 
 With two classes, s = (0, f), this is Platt's sigmoid. Scores that separate the classes
 would make a infinite; as Platt does, a row of class c counts as class c with probability
-(N_c + 1)/(N_c + K) and as each other with 1/(N_c + K).
+(N_c + 1)/(N_c + 2), and the others share the rest.
+
+Where each pair of classes has a machine of its own, each gets its sigmoid first, and the
+score of a class is the log of the product of what its machines give it.
 """
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -24,6 +28,46 @@ class Scaling:
         return self.slope * S + self.bias
 
 
+@dataclass(frozen=True)
+class PairScaling:
+    """A sigmoid for each pair of classes, and the scaling of their products."""
+
+    pairs: Float[np.ndarray, "m 2"]
+    """a and b of each pair."""
+    whole: Scaling
+
+    def __call__(self, F: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "n c"]:
+        """η of each row, from what the machines say."""
+        return self.whole(_products(F, self.pairs, len(self.whole.bias)))
+
+
+def pair_scaling(
+    F: Float[np.ndarray, "n m"],
+    codes: Int[np.ndarray, " n"],
+    w: Float[np.ndarray, " n"],
+    c: int,
+) -> PairScaling:
+    """Each pair on the rows of its two classes, then all together."""
+    pairs = []
+    for m, (i, j) in enumerate(combinations(range(c), 2)):
+        rows = (codes == i) | (codes == j)
+        S = np.c_[np.zeros(rows.sum()), F[rows, m]]
+        one = scaling(S, (codes[rows] == i).astype(int), w[rows])
+        pairs.append((one.slope, one.bias[1] - one.bias[0]))
+    table = np.array(pairs)
+    return PairScaling(table, scaling(_products(F, table, c), codes, w))
+
+
+def _products(F: np.ndarray, pairs: np.ndarray, c: int) -> Float[np.ndarray, "n c"]:
+    """Σ_j log P(i | i or j) for each class i."""
+    total = np.zeros((len(F), c))
+    Z = F * pairs[:, 0] + pairs[:, 1]
+    for m, (i, j) in enumerate(combinations(range(c), 2)):
+        total[:, i] -= np.logaddexp(0, -Z[:, m])
+        total[:, j] -= np.logaddexp(0, Z[:, m])
+    return total
+
+
 def scaling(
     S: Float[np.ndarray, "n c"],
     codes: Int[np.ndarray, " n"],
@@ -36,6 +80,11 @@ def scaling(
     counts = np.bincount(codes, w, minlength=c)
     T = np.tile((1 / (counts + c))[codes][:, None], (1, c))
     T[np.arange(n), codes] = ((counts + 1) / (counts + c))[codes]
+    size = float(
+        np.sqrt(np.average(((S - S.mean(1, keepdims=True)) ** 2).sum(1), weights=w))
+    )
+    T = np.tile((1 / (counts + 2))[codes][:, None] / (c - 1), (1, c))
+    T[np.arange(n), codes] = ((counts + 1) / (counts + 2))[codes]
     size = float(
         np.sqrt(np.average(((S - S.mean(1, keepdims=True)) ** 2).sum(1), weights=w))
     )

@@ -23,11 +23,11 @@ def descend(kernel, active, values, cache, limits):
     eps, tol, count = limits
     for taken in range(count):
         i, u = smallest(g, up)
-        row_i = fetch(i, kernel, active, cache)
+        row_i = fetch(i, i, kernel, active, cache)
         j, top = partner(g, down, diagonal, row_i, diagonal[i], u)
         if top - u <= tol or j < 0:
             return top - u, taken
-        row_j = fetch(j, kernel, active, cache)
+        row_j = fetch(j, i, kernel, active, cache)
         curve = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], TAU)
         delta = step(i, j, (g[j] + down[j] - u) / curve, b, lo, hi, eps)
         set_slopes(i, b, lo, hi, eps, up, down)
@@ -101,14 +101,14 @@ def set_slopes(t, b, lo, hi, eps, up, down):  # noqa: PLR0917
 
 @njit(**OPTIONS)
 @no_type_check
-def fetch(t, kernel, active, cache):
-    """Row t of K over the rows that take part: from the cache, or made now."""
+def fetch(t, kept, kernel, active, cache):
+    """Row t of K over the rows that take part: from the cache, or made now, beside `kept`."""
     XT, norms, origin = active
     store, slot_of, owner, used, hand = cache
     n, slot = len(norms), slot_of[t]
     if slot < 0:
         slot = hand[0]
-        while used[slot]:
+        while used[slot] or slot == slot_of[kept]:
             used[slot] = False
             slot = (slot + 1) % len(owner)
         hand[0] = (slot + 1) % len(owner)

@@ -1,0 +1,44 @@
+"""A mixture of predictors with given weights."""
+
+from typing import Any, no_type_check
+
+import numpy as np
+
+from likely.core.checks import InputError
+from likely.selection.mixture import AbstractMixture
+
+
+class Ensemble(AbstractMixture):
+    """A mixture of predictors with given weights.
+
+    Args:
+        estimators: a list of predictors, or of pairs (name, predictor).
+        weights: one for each, or None: all equal.
+        cv: folds for the error of regressors that give numbers only.
+
+    Attributes:
+        members_: fitted.
+        weights_: that sum to one.
+        names_: of the members.
+    """
+
+    @no_type_check  # scikit-learn: settings are looked at in fit
+    def __init__(self, estimators: Any, *, weights: Any = None, cv: Any = 5):
+        self.estimators = estimators
+        self.weights = weights
+        self.cv = cv
+
+    @property
+    def _needs_folds(self) -> bool:
+        return False
+
+    def _weigh(self, held: np.ndarray | None, w: np.ndarray) -> np.ndarray:
+        m = len(self.estimators)
+        weights = (
+            np.ones(m) if self.weights is None else np.asarray(self.weights, float)
+        )
+        if weights.shape != (m,) or not (weights >= 0).all() or not weights.sum() > 0:
+            raise InputError(
+                f"weights has to be {m} numbers of at least 0, one for each member."
+            )
+        return weights / weights.sum()

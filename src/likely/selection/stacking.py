@@ -1,0 +1,45 @@
+"""A mixture of predictors by held-out likelihood."""
+
+from typing import Any, no_type_check
+
+import numpy as np
+
+from likely.selection.mixing import mixing_weights
+from likely.selection.mixture import AbstractMixture
+
+
+class Stacking(AbstractMixture):
+    r"""The mixture of predictors that makes held-out observations most likely.
+
+    $\max_π \sum_i w_i \log \sum_j π_j p_j^{(-i)}(y_i \mid x_i)$ on the simplex, where $p_j^{(-i)}$ was
+    fitted without the fold of row i; concave, solved to a certified gap. The members
+    are then fitted to all rows.
+
+    Args:
+        estimators: a list of predictors, or of pairs (name, predictor).
+        cv: the number of folds, a scikit-learn splitter, or an iterable of splits.
+
+    Attributes:
+        members_: fitted.
+        weights_: π.
+        held_out_: (m,) held-out nats per unit of weight of each member.
+        held_out_mixture_: of the mixture.
+        gap_: no weights are better by more than this.
+        names_: of the members.
+    """
+
+    @no_type_check  # scikit-learn: settings are looked at in fit
+    def __init__(self, estimators: Any, *, cv: Any = 5):
+        self.estimators = estimators
+        self.cv = cv
+
+    @property
+    def _needs_folds(self) -> bool:
+        return True
+
+    def _weigh(self, held: np.ndarray | None, w: np.ndarray) -> np.ndarray:
+        assert held is not None
+        found = mixing_weights(held, w)
+        self.held_out_ = -(w @ np.maximum(held, -1e4)) / w.sum()
+        self.held_out_mixture_, self.gap_ = -found.value, found.gap
+        return found.weights
