@@ -1,7 +1,5 @@
 """4. Numbers from distributions and arrays: scores, calibration, conformal, splits."""
 
-"""4. Numbers from distributions and arrays: splits, thresholds."""
-
 from likely.evaluate.calibration import (
     Reliability,
     Uniformity,

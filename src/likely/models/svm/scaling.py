@@ -78,11 +78,6 @@ def scaling(
     """Damped Newton steps until the gradient vanishes."""
     n, c = S.shape
     counts = np.bincount(codes, w, minlength=c)
-    T = np.tile((1 / (counts + c))[codes][:, None], (1, c))
-    T[np.arange(n), codes] = ((counts + 1) / (counts + c))[codes]
-    size = float(
-        np.sqrt(np.average(((S - S.mean(1, keepdims=True)) ** 2).sum(1), weights=w))
-    )
     T = np.tile((1 / (counts + 2))[codes][:, None] / (c - 1), (1, c))
     T[np.arange(n), codes] = ((counts + 1) / (counts + 2))[codes]
     size = float(
