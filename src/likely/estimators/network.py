@@ -237,12 +237,12 @@ class AbstractNetwork(AbstractPredictor):
 
     def _adam(self, n: int) -> Adam:
         batches = Minibatches.of(
-            len(pad(Batch(None, None, np.ones(n))).w), self._rows(n)
+            len(pad(Batch(None, None, np.ones(n))).w), self._batch_rows(n)
         )
         steps = int(self.max_iter) * batches.count
-        return Adam(1e-3, steps=steps, batch_size=self._rows(n))
+        return Adam(1e-3, steps=steps, batch_size=self._batch_rows(n))
 
-    def _rows(self, n: int) -> int:
+    def _batch_rows(self, n: int) -> int:
         return min(200, n) if self.batch_size == "auto" else int(self.batch_size)
 
     def _hyper(self) -> dict[str, np.ndarray]:

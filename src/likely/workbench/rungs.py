@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 import likely as lk
 from likely.core.checks import InputError
+from likely.estimators.null import FAMILIES
 
+MANY = 1000
 NUMBERS = ("real", "positive", "count")
 CLASSES = ("binary", "classes")
 
@@ -112,7 +114,7 @@ def _svm(at: Situation) -> Any:
     if at.n > at.by_effort(1000, 4000, 20_000):
         return "kernels of so many rows cost too much"
     if at.is_class:
-        return lk.SVC(probability=True, random_state=at.seed)
+        return lk.SVC(probability=True)
     return "a support vector regression has no likelihood"
 
 
@@ -140,20 +142,20 @@ def _boosting(at: Situation) -> Any:
     if at.is_class:
         return lk.GradientBoostingClassifier(**settings)
     if at.kind == "count" or at.family == "gamma":
-        return lk.GradientBoostingRegressor(family=at.family, **settings)
-    return _on_scale(at, lk.GradientBoostingRegressor(family="normal", **settings))
+        family = FAMILIES[at.family]()
+        return lk.GradientBoostingRegressor(family=family, **settings)
+    # a scale for each row needs rows to learn it from
+    family = FAMILIES["normal"]() if at.n >= MANY else None
+    return _on_scale(at, lk.GradientBoostingRegressor(family=family, **settings))
 
 
 def _network(at: Situation) -> Any:
     if at.d > 5000:
         return "there are too many columns"
-    members = at.by_effort(3, 5, 10)
-    settings = {"n_members": members, "random_state": at.seed}
+    settings = {"random_state": at.seed, "early_stopping": True}
     if at.is_class:
         return lk.MLPClassifier(**settings)
-    family = {"real": "heteroscedastic", "positive": "heteroscedastic"}.get(at.kind)
-    regressor = lk.MLPRegressor(family=family or at.family, **settings)
-    return _on_scale(at, regressor)
+    return _on_scale(at, lk.MLPRegressor(**settings))
 
 
 LADDER = (
@@ -170,7 +172,7 @@ LADDER = (
     Rung("svm", "support vector machine", _svm, kinds=CLASSES),
     Rung("forest", "random forest", _forest, "ordinal", ("real", "positive", *CLASSES)),
     Rung("boosting", "gradient boosting", _boosting, "ordinal"),
-    Rung("network", "network ensemble", _network),
+    Rung("network", "network", _network, kinds=("real", "positive", *CLASSES)),
 )
 STACK = "stack"
 
