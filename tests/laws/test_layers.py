@@ -38,7 +38,8 @@ def trained(layer, state, X, w):
     return w @ each / w.sum(), state
 
 
-slopes = eqx.filter_value_and_grad(trained, has_aux=True)
+compiled = eqx.filter_jit(trained)
+slopes = eqx.filter_jit(eqx.filter_value_and_grad(trained, has_aux=True))
 
 
 def close(a, b, rtol=2e-5, atol=2e-6):
@@ -66,38 +67,39 @@ def test_use_is_of_single_rows_and_moves_nothing(name):
     layer, state = made(name)
     X = rows(name)
     y, after = layer(X, state=state)
-    again, _ = layer(X, state=state)
-    np.testing.assert_array_equal(y, again)
     close(after, state, 0, 0)
-    alone = [layer(X[i : i + 1], state=state)[0] for i in range(N)]
-    np.testing.assert_allclose(np.concatenate(alone), y, rtol=1e-5, atol=1e-6)
+    others = X.at[1:].set(jnp.nan)
+    alone, _ = layer(others, state=state)
+    np.testing.assert_array_equal(alone[0], y[0])
 
 
 @every
 def test_weight_two_is_the_row_twice(name):
     if LAYERS[name].random:
         pytest.skip("each row draws its own mask")
-    layer, state = made(name)
-    X = rows(name)
-    w = jnp.array([2.0, 1.0, 0.0, 1.0, 3.0])
-    (loss, after), slope = slopes(layer, state, X, w)
-    twice = X[np.repeat(np.arange(N), np.asarray(w, int))]
-    (same, again), other = slopes(layer, state, twice, jnp.ones(len(twice)))
-    close((loss, after, slope), (same, again, other))
+    with float64():
+        layer, state = made(name)
+        X, w = rows(name), jnp.array([2.0, 1.0, 0.0, 2.0, 0.0])
+        (loss, after), slope = slopes(layer, state, X, w)
+        twice = X[np.array([0, 0, 1, 3, 3])]
+        (same, again), other = slopes(layer, state, twice, jnp.ones(N))
+        exact = 2e-5 if "float32" in name else 1e-9
+        close((loss, after, slope), (same, again, other), exact, exact)
 
 
 @every
-@pytest.mark.parametrize("garbage", [np.nan, np.inf])
-def test_garbage_in_an_absent_row_changes_nothing(name, garbage):
+def test_garbage_in_an_absent_row_changes_nothing(name):
     layer, state = made(name)
     X, w = rows(name), jnp.array([1.0, 0.0, 2.0, 1.0, 0.0])
-    bad = X.at[np.array([1, 4])].set(garbage)
-    close(trained(layer, state, bad, w), trained(layer, state, X, w), 0, 0)
+    clean = compiled(layer, state, X, w)
+    for garbage in (np.nan, np.inf, -1e30):
+        bad = X.at[np.array([1, 4])].set(garbage)
+        close(compiled(layer, state, bad, w), clean, 0, 0)
 
 
 @every
 def test_derivatives_are_slopes(name):
-    """Both modes and (of bricks) the second derivative, against finite differences."""
+    """Both modes, and of the norms the second derivative, against finite differences."""
     if not LAYERS[name].smooth:
         pytest.skip("its derivative is a convention")
     with float64():
@@ -109,7 +111,7 @@ def test_derivatives_are_slopes(name):
             return trained(eqx.combine(learned, fixed), state, X, w)[0]
 
         point = (cast(learned, "float64"), X, w)
-        order = 1 if name.startswith("mlp") else 2
+        order = 2 if name.startswith(("batch norm", "layer norm")) else 1
         check_grads(jax.jit(loss), point, order, eps=1e-4, atol=1e-4, rtol=1e-4)
 
 
@@ -122,7 +124,7 @@ def test_compiled_members_are_the_loop(name):
     )
     together = eqx.filter_vmap(lambda triple: trained(*triple, w)[0])
     losses = eqx.filter_jit(together)(stacked)
-    alone = [trained(*triple, w)[0] for triple in triples]
+    alone = [compiled(*triple, w)[0] for triple in triples]
     np.testing.assert_allclose(losses, alone, rtol=1e-5)
 
 
@@ -133,7 +135,7 @@ def test_files_give_the_same_bits(name, tmp_path):
     files.save((layer, state), path)
     loaded = files.load(path)
     X, w = rows(name), jnp.ones(N)
-    close(trained(*loaded, X, w), trained(layer, state, X, w), 0, 0)
+    close(compiled(*loaded, X, w), compiled(layer, state, X, w), 0, 0)
 
 
 @every
