@@ -93,8 +93,8 @@ PLACES = {
     "likely.estimators.linear": "LinearRegression NormalLinear NormalLinearLearner "
     "Ridge",
     "likely.estimators.logistic": "LinearLearner LogisticRegression",
-    "likely.estimators.network": "MLPClassifier MLPRegressor Network NetworkLearner "
-    "Scaling",
+    "likely.estimators.network": "MLPClassifier MLPRegressor",
+    "likely.estimators.network_learner": "Network NetworkLearner Scaling",
     "likely.estimators.rounded": "RoundedLearner RoundedRegression",
     "likely.selection.cross_validation": "CrossValidation",
     "sklearn.pipeline": "Pipeline",
@@ -116,7 +116,7 @@ UNSAVED = {
     "likely.solvers.stepper.Stepper": "lives inside a compiled loop",
     "likely.solvers.stochastic.Loop": "lives inside a compiled loop",
     "likely.solvers.training": "drives runs: callbacks, files and devices, not results",
-    "likely.estimators.network.Start": "what a fit begins with",
+    "likely.estimators.network_learner.Start": "what a fit begins with",
 }
 """Classes, or whole modules of them, that are not meant to be kept, and why."""
 
