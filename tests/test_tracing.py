@@ -14,6 +14,7 @@ from likely.families import Bernoulli, Normal
 from likely.models import Linear, mlp
 from likely.objectives import GaussianPrior
 from likely.solvers import LBFGS, Adam, LeastSquares, Newton
+from likely.solvers.training import Training
 from likely.typing import Batch
 
 
@@ -121,4 +122,34 @@ def test_a_new_family_object_compiles_nothing(rng, getkey):
     fit()
     with compilations() as names:
         fit()
+    assert not names
+
+
+def test_a_second_training_compiles_nothing(rng, getkey):
+    """Nor do another number of steps of a size class, another rate, another n."""
+    model = mlp((4, 8, 1), key=getkey())
+
+    def fit(n, rate, steps):
+        data = pad(Batch(*rows(rng, n), np.ones(n)))
+        data = Batch(*(a.astype(np.float32) for a in data))
+        solver = Training(Adam(rate, steps=steps, batch_size=16))
+        recipe.fit(Normal(1.0), model, data, solver=solver, key=getkey())
+
+    fit(50, 0.01, 40)
+    with compilations() as names:
+        fit(60, 0.003, 50)
+    assert not names
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_second_network_compiles_nothing(rng):
+    def fit(n, alpha):
+        X, y = rows(rng, n)
+        for solver in ("lbfgs", "adam"):
+            model = lk.MLPRegressor((4,), solver=solver, alpha=alpha, max_iter=3)
+            model.fit(X, y).predict(X)
+
+    fit(50, 1.0)
+    with compilations() as names:
+        fit(60, 2.0)
     assert not names

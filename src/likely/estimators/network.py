@@ -6,6 +6,7 @@ all rows in float64, so that row weights are exact; larger ones by Adam on minib
 in float32 (`solvers.training`), with early stopping if asked for.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, no_type_check
 
@@ -13,12 +14,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from likely.core.checks import InputError
 from likely.core.precision import float64, to_numpy
 from likely.core.random import key_of
-from likely.core.rows import fill_absent, pad, weighted_mean
+from likely.core.rows import pad
+from likely.estimators.network_learner import Network, NetworkLearner, start
 from likely.estimators.shell import (
     AbstractClassifier,
     AbstractPredictor,
@@ -27,127 +28,63 @@ from likely.estimators.shell import (
     nonnegative,
 )
 from likely.families import AbstractFamily, Bernoulli, Categorical, Normal
-from likely.layers.chain import initial_state
-from likely.models import MLP, Shared
-from likely.objectives import GaussianPrior, NegativeLogLikelihood
-from likely.solvers import LBFGS, Adam, Minibatches, Validation
+from likely.models import MLP
+from likely.solvers import LBFGS, Adam, Constant, Minibatches, Validation
 from likely.solvers.training import Callback, Checkpoints, Training
-from likely.typing import Batch, Key, Solution
+from likely.typing import Batch, Key
 
 SMALL = 4_000_000
 """Rows times parameters up to which all rows are used at once, in float64."""
 
 
-class Scaling(eqx.Module):
-    """Where the inputs and the target are, and how wide they spread."""
-
-    center: Float[Array | np.ndarray, "*batch d"]
-    scale: Float[Array | np.ndarray, "*batch d"]
-    shift: Float[Array | np.ndarray, "*batch"]
-    spread: Float[Array | np.ndarray, "*batch"]
-
-    @classmethod
-    def of(cls, data: Batch, numeric: bool) -> "Scaling":
-        """Of present rows, weighted; a constant column is only centred."""
-        center, scale = _moments(data.x, data.w)
-        zero = jnp.zeros((), data.x.dtype)
-        shift, spread = _moments(data.y, data.w) if numeric else (zero, zero + 1)
-        return cls(center, scale, shift, spread)
-
-    def __call__(self, data: Batch) -> Batch:
-        """The rows in units of their spread."""
-        return Batch(self.inputs(data.x), (data.y - self.shift) / self.spread, data.w)
-
-    def inputs(self, X: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """The inputs in units of their spread."""
-        return (X - self.center[None]) / self.scale[None]
-
-
-def _moments(values: Array, w: Array) -> tuple[Array, Array]:
-    mean = weighted_mean(values, w)
-    spread = jnp.sqrt(weighted_mean((values - mean[None]) ** 2, w))
-    tiny = 1e-12 * (1 + jnp.abs(mean))
-    return mean, jnp.where(spread > tiny, spread, 1.0)
-
-
-class Network(eqx.Module):
-    """φ of a network: the solution on scaled rows, and the scaling."""
-
-    solution: Solution
-    scaling: Scaling
-
-
-class Start(eqx.Module):
-    """What a solver needs to begin."""
-
-    objective: NegativeLogLikelihood
-    model: Any
-    data: Batch
-    state: Any
-    scaling: Scaling
-
-
-class NetworkLearner(eqx.Module):
-    """The recipe with a network: a family, its layers, and a solver."""
-
-    family: AbstractFamily
-    network: MLP
-    solver: Any
-
-    def start(self, key: Key, hyper: dict[str, Any], batch: Batch) -> Start:
-        """The objective on scaled rows, and the first weights."""
-        data = fill_absent(jax.tree.map(jnp.asarray, batch))
-        scaling = Scaling.of(data, self._numeric)
-        prior = GaussianPrior(hyper["alpha"])
-        outputs = 1 if self._numeric else self.family.n_eta
-        model = self.network.build(data.x.shape[1], outputs, key=key)
-        if self._numeric:
-            model = Shared(model, jnp.zeros(1))
-        scaled = scaling(data)
-        objective = NegativeLogLikelihood.of(self.family, scaled, prior)
-        return Start(objective, model, scaled, initial_state(model), scaling)
-
-    def learn(self, key: Key, hyper: dict[str, Any], batch: Batch) -> Network:
-        """φ from data, in one program."""
-        first, then = jax.random.split(key)
-        start = self.start(first, hyper, batch)
-        found = self.with_rate(hyper).minimize(
-            start.objective, start.model, start.data, key=then, state=start.state
-        )
-        return Network(found, start.scaling)
-
-    def with_rate(self, hyper: dict[str, Any]) -> Any:
-        """The solver at the learning rate of these settings."""
-        if not isinstance(self.solver, Adam):
-            return self.solver
-        rate = hyper["learning_rate_init"]
-        return eqx.tree_at(lambda s: s.rate.value, self.solver, rate)
-
-    def eta(self, phi: Network, X: Float[Array, "n d"]) -> Float[Array, "n k"]:
-        """η of each row, in the units of the data."""
-        found, scaling = phi.solution, phi.scaling
-        eta, _ = found.model(scaling.inputs(X), state=found.state)
-        if not self._numeric:
-            return eta
-        loc = eta[:, 0] * scaling.spread + scaling.shift
-        return jnp.stack([loc, eta[:, 1] + jnp.log(scaling.spread)], axis=1)
-
-    def losses(self, phi: Network, batch: Batch) -> Float[Array, " n"]:
-        """−log p(yᵢ | xᵢ) of each row."""
-        return -self.family.log_prob(self.eta(phi, batch.x), batch.y)
-
-    @property
-    def _numeric(self) -> bool:
-        return isinstance(self.family, Normal)
-
-
-@eqx.filter_jit
-def _start(learner: NetworkLearner, key: Key, hyper: dict, batch: Batch) -> Start:
-    return learner.start(key, hyper, batch)
-
-
 class AbstractNetwork(AbstractPredictor):
     """What the two estimators share: the settings of the network and of its fit."""
+
+    n_features_in_: int
+
+    @no_type_check  # scikit-learn: settings are looked at in fit
+    def __init__(
+        self,
+        hidden_layer_sizes=(64,),
+        activation="relu",
+        *,
+        alpha=1e-4,
+        solver="auto",
+        learning_rate_init=1e-3,
+        batch_size="auto",
+        max_iter=200,
+        tol=1e-5,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        norm=None,
+        dropout=0.0,
+        random_state=0,
+        verbose=False,
+    ):
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.alpha = alpha
+        self.solver = solver
+        self.learning_rate_init = learning_rate_init
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.norm = norm
+        self.dropout = dropout
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @abstractmethod
+    def _family(self) -> AbstractFamily:
+        """The family of p(y | x)."""
+
+    @abstractmethod
+    def _encode_other(self, y: np.ndarray) -> np.ndarray:
+        """The targets of validation rows, encoded as those of the fit."""
 
     def fit(
         self,
@@ -189,7 +126,10 @@ class AbstractNetwork(AbstractPredictor):
         else:
             phi = self._train(key, hyper, batch, other, **options)
         self.phi_ = to_numpy(phi)
-        self._report(self.phi_.solution)
+        status = self.phi_.solution.status
+        self.n_iter_, self.status_ = int(status.steps), str(status)
+        if isinstance(self.learner_.solver, LBFGS):
+            self._report(self.phi_.solution)
         self._publish(self.phi_)
         return self
 
@@ -202,20 +142,21 @@ class AbstractNetwork(AbstractPredictor):
         self.learner_ = learner
         with jax.enable_x64(False):
             first, then = jax.random.split(key)
-            start = _start(learner, first, hyper, _single(pad(batch)))
+            begin = start(learner, first, hyper, _single(pad(batch)))
             solver = learner.with_rate(hyper)
             if other is not None:
                 watch = Validation(
-                    start.scaling(_single(pad(other))), self.n_iter_no_change
+                    begin.scaling(_single(pad(other))),
+                    np.asarray(self.n_iter_no_change),
                 )
                 solver = eqx.tree_at(
                     lambda s: s.validation, solver, watch, is_leaf=lambda v: v is None
                 )
             training = Training(solver, verbose=bool(self.verbose), **options)
             found = training.minimize(
-                start.objective, start.model, start.data, key=then, state=start.state
+                begin.objective, begin.model, begin.data, key=then, state=begin.state
             )
-            return Network(found, start.scaling)
+            return Network(found, begin.scaling)
 
     def _learner(self, y: np.ndarray) -> NetworkLearner:
         sizes = self.hidden_layer_sizes
@@ -241,6 +182,12 @@ class AbstractNetwork(AbstractPredictor):
         )
         steps = int(self.max_iter) * batches.count
         return Adam(1e-3, steps=steps, batch_size=self._batch_rows(n))
+        steps = np.int32(int(self.max_iter) * batches.count)
+        return Adam(
+            Constant(np.asarray(1e-3)),
+            steps=np.asarray(steps),
+            batch_size=self._rows(n),
+        )
 
     def _batch_rows(self, n: int) -> int:
         return min(200, n) if self.batch_size == "auto" else int(self.batch_size)
@@ -275,8 +222,8 @@ class AbstractNetwork(AbstractPredictor):
             raise InputError(
                 "there is no row left to learn from; give more rows, or X_val and y_val."
             )
-        parts = order[held:], order[:held]
-        return tuple(Batch(*(a[np.sort(p)] for a in batch)) for p in parts)
+        learn, judge = np.sort(order[held:]), np.sort(order[:held])
+        return Batch(*(a[learn] for a in batch)), Batch(*(a[judge] for a in batch))
 
     def _publish(self, phi: Network) -> None:
         """`history_`: what there was at each step, and at each look."""
@@ -320,42 +267,6 @@ class MLPRegressor(AbstractNetwork, AbstractRegressor):
         status_: how it ended.
     """
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
-    def __init__(
-        self,
-        hidden_layer_sizes=(64,),
-        activation="relu",
-        *,
-        alpha=1e-4,
-        solver="auto",
-        learning_rate_init=1e-3,
-        batch_size="auto",
-        max_iter=200,
-        tol=1e-5,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        norm=None,
-        dropout=0.0,
-        random_state=0,
-        verbose=False,
-    ):
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.alpha = alpha
-        self.solver = solver
-        self.learning_rate_init = learning_rate_init
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.norm = norm
-        self.dropout = dropout
-        self.random_state = random_state
-        self.verbose = verbose
-
     def _family(self) -> AbstractFamily:
         return Normal()
 
@@ -368,42 +279,6 @@ class MLPClassifier(AbstractNetwork, AbstractClassifier):
 
     The arguments and attributes are those of `MLPRegressor`.
     """
-
-    @no_type_check  # scikit-learn: settings are looked at in fit
-    def __init__(
-        self,
-        hidden_layer_sizes=(64,),
-        activation="relu",
-        *,
-        alpha=1e-4,
-        solver="auto",
-        learning_rate_init=1e-3,
-        batch_size="auto",
-        max_iter=200,
-        tol=1e-5,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        norm=None,
-        dropout=0.0,
-        random_state=0,
-        verbose=False,
-    ):
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.alpha = alpha
-        self.solver = solver
-        self.learning_rate_init = learning_rate_init
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.norm = norm
-        self.dropout = dropout
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _family(self) -> AbstractFamily:
         c = len(self.classes_)

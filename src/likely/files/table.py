@@ -120,6 +120,8 @@ PLACES = {
     "likely.estimators.robust": "AbsoluteLearner HuberRegressor LADRegressor",
     "likely.estimators.network": "MLPClassifier MLPRegressor Network NetworkLearner "
     "Scaling",
+    "likely.estimators.network": "MLPClassifier MLPRegressor",
+    "likely.estimators.network_learner": "Network NetworkLearner Scaling",
     "likely.estimators.rounded": "RoundedLearner RoundedRegression",
     "likely.estimators.spline": "SplineFit SplineLearner SplineRegressor",
     "likely.selection.cross_validation": "CrossValidation",
@@ -161,7 +163,7 @@ UNSAVED = {
     "likely.solvers.stepper.Stepper": "lives inside a compiled loop",
     "likely.solvers.stochastic.Loop": "lives inside a compiled loop",
     "likely.solvers.training": "drives runs: callbacks, files and devices, not results",
-    "likely.estimators.network.Start": "what a fit begins with",
+    "likely.estimators.network_learner.Start": "what a fit begins with",
 }
 """Classes, or whole modules of them, that are not meant to be kept, and why."""
 

@@ -57,7 +57,7 @@ class Noise(eqx.Module):
 def _added(tree: PyTree, scale: Any, key: Key) -> PyTree:
     """Every inexact leaf with noise of this standard deviation on it."""
     leaves, treedef = jax.tree.flatten(tree)
-    keys = jax.random.split(key, max(len(leaves), 1))
+    keys = jax.random.split(key, len(leaves)) if leaves else []
 
     def one(a: Array, k: Key) -> Array:
         if not jnp.issubdtype(a.dtype, jnp.inexact):

@@ -15,7 +15,6 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Int, PyTree
 
-from likely.core.checks import InputError
 from likely.core.rows import pad
 from likely.typing import Batch
 
@@ -35,10 +34,6 @@ class Layout:
         """The layout of a mesh, with axes that XLA may see through; or none."""
         if mesh is None:
             return None
-        if not isinstance(mesh, Mesh):
-            raise InputError(
-                f"mesh is a {type(mesh).__name__}; give a jax.sharding.Mesh."
-            )
         automatic = (AxisType.Auto,) * len(mesh.axis_names)
         return cls(Mesh(mesh.devices, mesh.axis_names, axis_types=automatic), cut)
 
