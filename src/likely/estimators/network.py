@@ -180,13 +180,11 @@ class AbstractNetwork(AbstractPredictor):
         batches = Minibatches.of(
             len(pad(Batch(None, None, np.ones(n))).w), self._batch_rows(n)
         )
-        steps = int(self.max_iter) * batches.count
-        return Adam(1e-3, steps=steps, batch_size=self._batch_rows(n))
         steps = np.int32(int(self.max_iter) * batches.count)
         return Adam(
             Constant(np.asarray(1e-3)),
             steps=np.asarray(steps),
-            batch_size=self._rows(n),
+            batch_size=self._batch_rows(n),
         )
 
     def _batch_rows(self, n: int) -> int:
