@@ -118,8 +118,6 @@ PLACES = {
     "likely.estimators.logistic": "FirthLearner LogisticRegression",
     "likely.estimators.perceptron": "Perceptron PerceptronLearner",
     "likely.estimators.robust": "AbsoluteLearner HuberRegressor LADRegressor",
-    "likely.estimators.network": "MLPClassifier MLPRegressor Network NetworkLearner "
-    "Scaling",
     "likely.estimators.network": "MLPClassifier MLPRegressor",
     "likely.estimators.network_learner": "Network NetworkLearner Scaling",
     "likely.estimators.rounded": "RoundedLearner RoundedRegression",
