@@ -44,10 +44,10 @@ def test_scores_equal_scikit_learn(classes, rng):
 
 
 def test_weights_are_counts_and_absent_rows_are_absent(rng):
-    l, w = rng.normal(size=50), rng.integers(0, 4, 50).astype(float)
-    repeated = np.repeat(l, w.astype(int))
-    l[w == 0] = np.nan
-    got = evaluate.mean_score(l, w)
+    losses, w = rng.normal(size=50), rng.integers(0, 4, 50).astype(float)
+    repeated = np.repeat(losses, w.astype(int))
+    losses[w == 0] = np.nan
+    got = evaluate.mean_score(losses, w)
     assert got.value == pytest.approx(repeated.mean(), rel=1e-13)
     want = repeated.std(ddof=1) / np.sqrt(len(repeated))
     assert got.error == pytest.approx(want, rel=1e-13)

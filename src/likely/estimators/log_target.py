@@ -42,7 +42,8 @@ class LogTarget(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             )
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         z = np.log(np.where(present, y, 1.0))
-        self.regressor_ = clone(self.regressor).fit(X, z, **weights)
+        fresh: Any = clone(self.regressor)
+        self.regressor_ = fresh.fit(X, z, **weights)
         self.n_features_in_ = self.regressor_.n_features_in_
         return self
 

@@ -75,10 +75,8 @@ class AbstractCompound(ABC):
 
     def _integral(self, f: Any) -> np.ndarray:
         nodes, weights = roots_legendre(NODES)
-        return sum(
-            0.5 * c * f(self.quantile(0.5 * (1 + u)))
-            for u, c in zip(nodes, weights, strict=True)
-        )
+        values = [f(self.quantile(0.5 * (1 + u))) for u in nodes]
+        return 0.5 * np.tensordot(weights, np.stack(values), axes=1)
 
 
 class Mixed(AbstractCompound):
@@ -103,7 +101,7 @@ class Mixed(AbstractCompound):
     def log_prob(self, y: Any) -> np.ndarray:
         """log p(y) of each row."""
         logs = np.stack([part.log_prob(y) for part in self.parts])
-        return logsumexp(logs, axis=0, b=self.weights[:, None])
+        return np.asarray(logsumexp(logs, axis=0, b=self.weights[:, None]))
 
     def cdf(self, y: Any) -> np.ndarray:
         """P(Y ≤ y) of each row."""

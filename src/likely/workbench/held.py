@@ -45,12 +45,14 @@ class Held(NamedTuple):
     rows: Int[np.ndarray, " m"]
     loss: Float[np.ndarray, " m"]
     """−log p(y | x), in nats."""
-    probs: Float[np.ndarray, "m c"] | None = None
-    mean: Float[np.ndarray, " m"] | None = None
-    quantiles: Float[np.ndarray, "m l"] | None = None
-    """At `LEVELS`."""
-    pit: Float[np.ndarray, " m"] | None = None
-    """F(y), in the middle of the step where y is a count."""
+    probs: Any = None
+    """(m, c), of classes; None for numbers."""
+    mean: Any = None
+    """(m,) of numbers; None for classes, as are the next two."""
+    quantiles: Any = None
+    """(m, l) at `LEVELS`."""
+    pit: Any = None
+    """(m,) F(y), in the middle of the step where y is a count."""
 
     def save(self, path: Path) -> None:
         """Write whole or not at all."""
@@ -93,9 +95,10 @@ def mixed(parts: Sequence[Held], weights: Float[np.ndarray, " m"]) -> Held:
     if first.probs is not None:
         probs = np.tensordot(weights, np.stack([p.probs for p in parts]), axes=1)
         logs = np.stack([-part.loss for part in parts])
-        loss = -logsumexp(logs, axis=0, b=weights[:, None])
+        loss = -np.asarray(logsumexp(logs, axis=0, b=weights[:, None]))
         return Held(first.rows, loss, probs=probs)
-    loss = -logsumexp(np.stack([-p.loss for p in parts]), axis=0, b=weights[:, None])
+    logs = np.stack([-part.loss for part in parts])
+    loss = -np.asarray(logsumexp(logs, axis=0, b=weights[:, None]))
     mean = np.tensordot(weights, np.stack([p.mean for p in parts]), axes=1)
     pit = np.tensordot(weights, np.stack([p.pit for p in parts]), axes=1)
     return Held(first.rows, loss, None, mean, _mixed_quantiles(parts, weights), pit)

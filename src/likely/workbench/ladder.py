@@ -166,7 +166,8 @@ class Ladder:
         y, w = table.y[fold.train], table.w[fold.train]
         y = y.astype(int) if target.is_class else y
         plain = bool((w == 1).all())
-        return clone(estimator).fit(X, y, **({} if plain else {"sample_weight": w}))
+        fresh: Any = clone(estimator)
+        return fresh.fit(X, y, **({} if plain else {"sample_weight": w}))
 
     def model(self, name: str, number: int) -> Any:
         """The estimator of a rung on a fold; fitted again if it was not kept."""

@@ -1,7 +1,7 @@
 """What the simplest honest model says: coefficients with intervals and p-values."""
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def simple_model(table: Table, effort: str) -> Simple:
         try:
             import pandas as pd
 
-            frame: Any = pd.DataFrame(X, columns=names)
+            frame: Any = pd.DataFrame(dict(zip(names, X.T, strict=True)))
         except ImportError:
             frame = X
         try:
@@ -80,7 +80,9 @@ def _independent(X: np.ndarray) -> np.ndarray:
     centred = X - X.mean(0)
     length = np.linalg.norm(centred, axis=0)
     moving = np.flatnonzero(length > 1e-9)
-    R, order = qr(centred[:, moving] / length[moving], mode="r", pivoting=True)[-2:]
+    R, order = cast(
+        tuple, qr(centred[:, moving] / length[moving], mode="r", pivoting=True)
+    )[-2:]
     size = np.abs(np.diagonal(R))
     rank = int((size > 1e-8 * size[0]).sum()) if size.size else 0
     return np.sort(moving[order[:rank]])
