@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 from likely.families import Categorical, Mixed, Normal, Poisson, Predictive
-from likely.workbench.candidate import simplex_weights
 from likely.workbench.held import LEVELS, Held, describe, joined, mixed
 
 ROWS = np.arange(40)
@@ -69,19 +68,3 @@ def test_counts_fall_in_the_middle_of_their_step():
     peer = stats.poisson(3)
     want = [peer.pmf(0) / 2, (peer.cdf(2) + peer.cdf(3)) / 2]
     np.testing.assert_allclose(held.pit, want, rtol=1e-6)
-
-
-def test_mixture_weights_are_the_likeliest(rng):
-    """No weights on a fine grid of the simplex are likelier."""
-    losses = rng.gamma(2.0, size=(300, 3)) + np.array([0.0, 0.1, 2.0])
-    w = rng.integers(0, 3, 300).astype(float)
-    found = simplex_weights(losses, w)
-
-    def likelihood(p):
-        return w @ np.log(np.exp(-losses) @ p)
-
-    grid = [
-        np.array([a, b, 100 - a - b]) / 100 for a in range(101) for b in range(101 - a)
-    ]
-    assert likelihood(found) >= max(map(likelihood, grid)) - 1e-3
-    assert found.sum() == pytest.approx(1)

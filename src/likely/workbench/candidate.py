@@ -81,24 +81,3 @@ class Candidate(NamedTuple):
         if not self.classes:
             return dist
         return Labelled(dist, np.asarray(estimator.classes_).astype(int), self.classes)
-
-
-def simplex_weights(
-    losses: Float[np.ndarray, "n m"], w: Any
-) -> Float[np.ndarray, " m"]:
-    r"""The mixture weights with the highest likelihood of held-out rows.
-
-    $\max_π \sum_i w_i \log \sum_j π_j e^{-l_{ij}}$ over the simplex is concave; each step of
-    $π_j \leftarrow π_j \sum_i w_i r_{ij} / \sum w$ raises it, and it is done when no $\sum_i
-    w_i r_{ij} / (π_j \sum w)$ exceeds 1: that excess bounds the distance to the optimum.
-    """
-    likelihood = np.exp(losses.min(1, keepdims=True) - losses)
-    share = np.asarray(w) / np.sum(w)
-    weights = np.full(losses.shape[1], 1 / losses.shape[1])
-    for _ in range(2000):
-        slope = share @ (likelihood / (likelihood @ weights)[:, None])
-        weights = weights * slope
-        if slope.max() - 1 < 1e-6:
-            break
-    weights[weights < 0.01] = 0.0
-    return weights / weights.sum()

@@ -14,17 +14,15 @@ import pyarrow as pa
 from sklearn.base import clone
 
 from likely.preprocess import TableEncoder
-from likely.workbench.candidate import (
-    Candidate,
-    encoder_of,
-    simplex_weights,
-    word_columns,
-)
+from likely.selection.mixing import mixing_weights
+from likely.workbench.candidate import Candidate, encoder_of, word_columns
 from likely.workbench.held import Held, describe, joined, mixed
 from likely.workbench.rungs import STACK, Rung, Situation
 from likely.workbench.spec import Spec
 from likely.workbench.table import Table
 
+LEAST = 0.01
+"""Parts of a mixture with less weight are left out."""
 KEPT_FOLDS = 3
 """Folds whose models are kept in memory, to be asked about effects of columns."""
 
@@ -233,7 +231,9 @@ class Ladder:
 def _weights(parts: list[list[Held]], w: np.ndarray) -> np.ndarray:
     losses = np.stack([np.concatenate([h.loss for h in p]) for p in parts], axis=1)
     rows = np.concatenate([h.rows for h in parts[0]])
-    return simplex_weights(losses, w[rows])
+    weights = mixing_weights(-losses, w[rows], tolerance=1e-7).weights
+    weights = np.where(weights < LEAST, 0.0, weights)
+    return weights / weights.sum()
 
 
 def _mean(held: Held, table: Table) -> float:
