@@ -35,10 +35,19 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _NAMES = {
+    "Ensemble": "likely.selection",
+    "GaussianNB": "likely.estimators",
+    "KNeighborsClassifier": "likely.estimators",
+    "KNeighborsRegressor": "likely.estimators",
     "LinearRegression": "likely.estimators",
+    "LinearSVC": "likely.estimators",
     "LogisticRegression": "likely.estimators",
+    "Nystroem": "likely.estimators",
     "Ridge": "likely.estimators",
     "RoundedRegression": "likely.estimators",
+    "SVC": "likely.estimators",
+    "SVR": "likely.estimators",
+    "Stacking": "likely.selection",
     "cross_validate": "likely.selection",
     "load": "likely.files",
     "save": "likely.files",
@@ -88,13 +97,24 @@ if TYPE_CHECKING:
     )
     from likely.core import tune_host as tune_host
     from likely.estimators import (
+        SVC as SVC,
+        SVR as SVR,
+        GaussianNB as GaussianNB,
+        KNeighborsClassifier as KNeighborsClassifier,
+        KNeighborsRegressor as KNeighborsRegressor,
         LinearRegression as LinearRegression,
+        LinearSVC as LinearSVC,
         LogisticRegression as LogisticRegression,
+        Nystroem as Nystroem,
         Ridge as Ridge,
         RoundedRegression as RoundedRegression,
     )
     from likely.files import load as load, save as save
-    from likely.selection import cross_validate as cross_validate
+    from likely.selection import (
+        Ensemble as Ensemble,
+        Stacking as Stacking,
+        cross_validate as cross_validate,
+    )
 
 
 def __getattr__(name: str):

@@ -78,9 +78,12 @@ class GaussianNB(AbstractHostClassifier):
     def _joint(self, X: np.ndarray) -> np.ndarray:
         """(n, c) log p(x, y = c)."""
         with np.errstate(divide="ignore"):
-            start = np.log(self.class_prior_) - 0.5 * np.log(2 * np.pi * self.var_).sum(1)
+            start = np.log(self.class_prior_) - 0.5 * np.log(2 * np.pi * self.var_).sum(
+                1
+            )
         far = [
-            ((X - m) ** 2 / v).sum(1) for m, v in zip(self.theta_, self.var_, strict=True)
+            ((X - m) ** 2 / v).sum(1)
+            for m, v in zip(self.theta_, self.var_, strict=True)
         ]
         return start - 0.5 * np.stack(far, axis=1)
 

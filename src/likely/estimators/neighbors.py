@@ -23,7 +23,7 @@ from likely.estimators.host import (
 )
 from likely.families import Bernoulli, Categorical, Normal, Predictive
 
-METRICS = {
+METRICS: dict[str, Any] = {
     "euclidean": "euclidean",
     "manhattan": "cityblock",
     "chebyshev": "chebyshev",
@@ -44,7 +44,7 @@ def neighbour_weights(
     below = np.cumsum(np.take_along_axis(w, order, 1), 1)
     last = (below >= k * (1 - 1e-12)).argmax(1)
     r = np.take_along_axis(D, np.take_along_axis(order, last[:, None], 1), 1)
-    inside, edge = np.where(D < r, w, 0.0), np.where(D == r, w, 0.0)
+    inside, edge = np.where(r > D, w, 0.0), np.where(r == D, w, 0.0)
     rest = k - inside.sum(1, keepdims=True)
     return inside + edge * (rest / edge.sum(1, keepdims=True))
 
@@ -57,7 +57,7 @@ class AbstractNeighbors(AbstractHostPredictor, ABC):
     metric: str
 
     def _keep(self, X: Any, y: Any, sample_weight: Any) -> None:
-        k = positive("n_neighbors", self.n_neighbors, least=1, whole=True)
+        k = positive("n_neighbors", self.n_neighbors, least=1.0, whole=True)
         for name, known in (("metric", METRICS), ("weights", ("uniform", "distance"))):
             if getattr(self, name) not in known:
                 raise InputError(
@@ -83,11 +83,14 @@ class AbstractNeighbors(AbstractHostPredictor, ABC):
             if own is not None:
                 w = np.tile(w, (len(D), 1))
                 place = own[start : start + size]
-                w[np.arange(len(D)), place] = np.maximum(w[np.arange(len(D)), place] - 1, 0)
+                w[np.arange(len(D)), place] = np.maximum(
+                    w[np.arange(len(D)), place] - 1, 0
+                )
             V = neighbour_weights(D, w, k)
             if self.weights == "distance":
-                V = np.where((D == 0).any(1, keepdims=True) & (V > 0), V * (D == 0), V)
-                V = np.where(D > 0, V / np.where(D > 0, D, 1.0), V)
+                same = (D == 0) & (V > 0)
+                V = np.where(same.any(1, keepdims=True), V * same, V)
+                V = V / np.where(D > 0, D, 1.0)
             parts.append(V @ Y / V.sum(1, keepdims=True))
         return np.concatenate(parts)
 
@@ -194,7 +197,9 @@ class KNeighborsRegressor(AbstractNeighbors, AbstractHostRegressor):
                 "there are no more rows than neighbours, so none could be left out to "
                 "learn a scale; ask for fewer neighbours."
             )
-        return Predictive(Normal(), np.c_[mean, np.full(len(mean), np.log(self.scale_))])
+        return Predictive(
+            Normal(), np.c_[mean, np.full(len(mean), np.log(self.scale_))]
+        )
 
     def _mean(self, X: np.ndarray) -> np.ndarray:
         return self._average(finite_inputs(self, X), self.targets_[:, None])[:, 0]

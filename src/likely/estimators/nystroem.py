@@ -4,7 +4,11 @@ from collections.abc import Callable
 from typing import Any, no_type_check
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likely.core.checks import InputError, check_finite, check_weights
@@ -58,9 +62,11 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             y: not used.
             sample_weight: how often each row counts.
         """
-        m = positive("n_components", self.n_components, least=1, whole=True)
+        m = positive("n_components", self.n_components, least=1.0, whole=True)
         if self.kernel == "precomputed":
-            raise InputError("Nystroem chooses rows, so it needs rows: give the kernel.")
+            raise InputError(
+                "Nystroem chooses rows, so it needs rows: give the kernel."
+            )
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
         w = np.ones(len(X)) if sample_weight is None else sample_weight
         w = check_weights(w, len(X))

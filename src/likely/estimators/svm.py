@@ -12,7 +12,7 @@ from likely.estimators.finite import FiniteRows, finite_rows, share
 from likely.estimators.host import class_weights
 from likely.estimators.margins import AbstractMarginClassifier, price
 from likely.models.kernels import Kernel, kernel_of
-from likely.models.svm.machine import Dual, Found, Machines, gather
+from likely.models.svm.machine import Dual, Found, gather
 
 
 class Trained(NamedTuple):
@@ -51,8 +51,8 @@ class SVC(AbstractMarginClassifier):
     $$\min_{w,b,ξ}\; \tfrac12\lVert w\rVert^2 + C\sum_i ξ_i, \qquad
       y_i(w·φ(x_i) + b) \ge 1 - ξ_i,\; ξ_i \ge 0,$$
 
-    by its dual $\max_α \sum α_i - \tfrac12\sum α_iα_jy_iy_jK_{ij}$, 0 ≤ α ≤ C, $\sum α_iy_i = 0$, with
-    K = φ·φ. There is no likelihood here (a place where the recipe bends): f gives signs.
+    by its dual $\max_α \sum α_i - \tfrac12\sum α_iα_jy_iy_jK_{ij}$ with K = φ·φ, 0 ≤ α ≤ C and
+    $\sum α_iy_i = 0$. There is no likelihood here (a place where the recipe bends): f gives signs.
     With `probability=True` a sigmoid of f is fitted on held-out folds.
 
     **Where notes print it otherwise.** Larger C (or λ, the factor of Σξ) means *less* slack
@@ -138,7 +138,9 @@ class SVC(AbstractMarginClassifier):
         C = price(self.C)
         for name in ("multi_class", "decision_function_shape"):
             if getattr(self, name) not in ("ovo", "ovr"):
-                raise InputError(f'{name} is {getattr(self, name)!r}; give "ovo" or "ovr".')
+                raise InputError(
+                    f'{name} is {getattr(self, name)!r}; give "ovo" or "ovr".'
+                )
         rows = finite_rows(self, X, y, sample_weight)
         data = merged(self.kernel, rows)
         settings = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}

@@ -41,9 +41,14 @@ PLACES = {
     "likely.layers.batch_norm": "BatchNorm Running",
     "likely.layers.chain": "Chain Pointwise",
     "likely.layers.dense": "Dense",
+    "likely.models.hyperplane": "Hyperplane",
+    "likely.models.kernels": "Definiteness Kernel",
     "likely.models.linear": "Linear",
     "likely.models.null": "Null",
     "likely.models.shared": "Shared",
+    "likely.models.svm.machine": "Dual Found Machines",
+    "likely.models.svm.primal": "Plane",
+    "likely.models.svm.scaling": "PairScaling Scaling",
     "likely.objectives.nll": "NegativeLogLikelihood",
     "likely.objectives.priors": "ElasticNetPrior GaussianPrior LaplacePrior NormPrior",
     "likely.objectives.rows": "Normalisation",
@@ -82,9 +87,19 @@ PLACES = {
     "likely.preprocess.target_encoder": "TargetEncoder",
     "likely.estimators.linear": "LinearRegression NormalLinear NormalLinearLearner "
     "Ridge",
+    "likely.estimators.linear_svm": "LinearSVC",
     "likely.estimators.logistic": "LinearLearner LogisticRegression",
+    "likely.estimators.naive_bayes": "GaussianNB",
+    "likely.estimators.neighbors": "KNeighborsClassifier KNeighborsRegressor",
+    "likely.estimators.nystroem": "Nystroem",
     "likely.estimators.rounded": "RoundedLearner RoundedRegression",
+    "likely.estimators.svm": "SVC",
+    "likely.estimators.svr": "SVR",
     "likely.selection.cross_validation": "CrossValidation",
+    "likely.selection.ensemble": "Ensemble",
+    "likely.selection.mixed": "MixedPredictive",
+    "likely.selection.mixing": "Mixing",
+    "likely.selection.stacking": "Stacking",
     "sklearn.pipeline": "Pipeline",
 }
 """A module -> those of its classes that files may hold, under their own names."""
@@ -97,6 +112,7 @@ ATTRIBUTES = {
 """What to keep of a class that is no dataclass."""
 
 UNSAVED = {
+    "likely.models.svm.smo": "lives inside the dual solver",
     "likely.autodiff": "shows how derivatives are computed: programs, not results",
     "likely.solvers.stepper.Stepper": "lives inside a compiled loop",
     "likely.solvers.stochastic.Loop": "lives inside a compiled loop",

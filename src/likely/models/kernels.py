@@ -87,7 +87,9 @@ def kernel_of(
 ) -> Kernel:
     """A checked kernel; gamma "scale" is 1 / (d · variance of X), "auto" 1 / d."""
     if not callable(name) and name not in NAMES:
-        raise InputError(f"kernel is {name!r}; give one of {list(NAMES)} or a function.")
+        raise InputError(
+            f"kernel is {name!r}; give one of {list(NAMES)} or a function."
+        )
     gamma = settings.get("gamma", "scale")
     coef0, degree = float(settings.get("coef0", 0.0)), settings.get("degree", 3)
     if isinstance(gamma, str):
@@ -154,7 +156,7 @@ def definiteness(K: Any, *, tolerance: float = 1e-10) -> Definiteness:
 
 
 def polynomial_features(
-    X: Any, degree: int = 2, *, gamma: float = 1.0, coef0: float = 1.0
+    X: Any, degree: int = 2, *, gamma: float | int = 1.0, coef0: float | int = 1.0
 ) -> Float[np.ndarray, "n p"]:
     r"""φ with φ(x)·φ(z) = (γ x·z + c₀)ᵖ: all monomials up to degree p, scaled.
 
@@ -163,7 +165,9 @@ def polynomial_features(
     """
     X = np.asarray(X, np.float64)
     if coef0 < 0 or gamma <= 0:
-        raise InputError("gamma must be above 0 and coef0 at least 0: else no features.")
+        raise InputError(
+            "gamma must be above 0 and coef0 at least 0: else no features."
+        )
     wide = np.c_[np.full(len(X), np.sqrt(coef0 / gamma)), X]
     columns = []
     for chosen in combinations_with_replacement(range(wide.shape[1]), degree):
@@ -180,9 +184,9 @@ def disc_feature(X: Any) -> Float[np.ndarray, "n 1"]:
 
 
 def structural_risk(
-    empirical: float, n: int, h: float, *, eta: float = 0.05
+    empirical: float | int, n: int, h: float | int, *, eta: float = 0.05
 ) -> float:
-    r"""Vapnik's bound on the risk, true with probability 1 − η (D27):
+    r"""Vapnik's bound on the risk, true with probability 1 − η (D27).
 
     $$R \le R_{emp} + \sqrt{\frac{h(\log(2n/h) + 1) - \log(η/4)}{n}}$$
 
@@ -224,5 +228,3 @@ def _called(function: Callable[..., Any], X: np.ndarray, Z: np.ndarray) -> np.nd
             f"it has to return ({len(X)}, {len(Z)})."
         )
     return K
-
-

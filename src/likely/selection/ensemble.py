@@ -34,7 +34,9 @@ class Ensemble(AbstractMixture):
 
     def _weigh(self, held: np.ndarray | None, w: np.ndarray) -> np.ndarray:
         m = len(self.estimators)
-        weights = np.ones(m) if self.weights is None else np.asarray(self.weights, float)
+        weights = (
+            np.ones(m) if self.weights is None else np.asarray(self.weights, float)
+        )
         if weights.shape != (m,) or not (weights >= 0).all() or not weights.sum() > 0:
             raise InputError(
                 f"weights has to be {m} numbers of at least 0, one for each member."

@@ -19,7 +19,7 @@ LEAST = 1e-300
 
 def fitted(estimator: Any, X: Any, y: np.ndarray, w: np.ndarray | None) -> Any:
     """A fitted copy; weights need an estimator that takes them."""
-    copy = clone(estimator)
+    copy: Any = clone(estimator)
     if w is None:
         return copy.fit(X, y)
     if not has_fit_parameter(copy, "sample_weight"):
@@ -49,7 +49,9 @@ def said(estimator: Any, X: Any, classes: np.ndarray | None, scale: float) -> An
 
 def _distributes(estimator: Any) -> bool:
     """Whether it has predict_dist, and (for machines) was told to calibrate it."""
-    return hasattr(estimator, "predict_dist") and getattr(estimator, "probability", True)
+    return hasattr(estimator, "predict_dist") and getattr(
+        estimator, "probability", True
+    )
 
 
 def _log_probs(estimator: Any, X: Any, classes: np.ndarray) -> np.ndarray:

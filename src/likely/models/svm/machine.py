@@ -86,7 +86,9 @@ class Dual:
         C: Float[np.ndarray, " n"],
     ) -> Found:
         """y = ±1, β = yα, 0 ≤ α ≤ C."""
-        found = self._solve(X, y, np.where(y < 0, -C, 0.0), np.where(y > 0, C, 0.0), 0.0)
+        found = self._solve(
+            X, y, np.where(y < 0, -C, 0.0), np.where(y > 0, C, 0.0), 0.0
+        )
         return found
 
     def regress(
@@ -106,7 +108,9 @@ class Dual:
             problem,
             tol=min(self.tol, HARD_TOL) if hard else self.tol,
             cache_bytes=1e6 * self.cache_size,
-            max_steps=self.max_iter if self.max_iter > 0 else max(10_000_000, 100 * len(c)),
+            max_steps=self.max_iter
+            if self.max_iter > 0
+            else max(10_000_000, 100 * len(c)),
             shrink=self.shrinking and not hard,
         )
         _judge(solved, hard)
@@ -126,18 +130,18 @@ class Dual:
         )
 
     def _problem(self, X, c, lo, hi, eps: float) -> Problem:
-        k = self.kernel
-        numbers = (float(k.gamma), float(k.coef0), float(k.degree))
-        if k.name not in KINDS:
-            K = np.ascontiguousarray(k(X, X))
-            zero = np.zeros(len(c))
-            return Problem((PRECOMPUTED, *numbers), K, zero, np.diagonal(K).copy(), c, lo, hi, eps)  # fmt: skip
-        Z, norms = X, np.zeros(len(c))
+        k, norms = self.kernel, np.zeros(len(c))
+        if k.name in KINDS:
+            kind, Z, diagonal = KINDS[str(k.name)], X, k.diagonal(X)
+        else:
+            kind, Z = PRECOMPUTED, k(X, X).T
+            diagonal = np.diagonal(Z).copy()
         if k.name == "rbf":
             Z = (X - X.mean(0)) * np.sqrt(2 * k.gamma)
             norms = 0.5 * np.einsum("nd,nd->n", Z, Z)
+        numbers = (kind, float(k.gamma), float(k.coef0), float(k.degree))
         XT = np.ascontiguousarray(Z.T)
-        return Problem((KINDS[str(k.name)], *numbers), XT, norms, k.diagonal(X), c, lo, hi, eps)  # fmt: skip
+        return Problem(numbers, XT, norms, diagonal, c, lo, hi, eps)
 
     def _polished(self, X, p: Problem, s: Solved) -> Solved:
         """β of the support vectors from their equations, if it is one and no worse."""

@@ -117,7 +117,7 @@ class _Search:
         kappa, delta = rounding
         penalty = np.ones(A.shape[1])
         penalty[-1] = 0.0 if self.intercept else 1.0
-        size = np.abs(((C * y) @ A)).max() * min(kappa * delta, kappa) + 1e-300
+        size = np.abs((C * y) @ A).max() * min(kappa * delta, kappa) + 1e-300
         s = 1 - y * (A @ theta)
         zone, H = np.zeros(len(y), bool), np.zeros((A.shape[1],) * 2)
         for step in range(self.max_steps):

@@ -18,7 +18,11 @@ OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": {"nnan", "nsz", "contract"},
 }
-LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, 0.6931471803691238, 1.9082149292705877e-10
+LOG2_E, LN2_HIGH, LN2_LOW = (
+    1.4426950408889634,
+    0.6931471803691238,
+    1.9082149292705877e-10,
+)
 MAGIC = 6755399441055744.0
 """1.5·2⁵²: added to a double it leaves the rounded integer in the lowest bits."""
 

@@ -80,7 +80,9 @@ def scaling(
     counts = np.bincount(codes, w, minlength=c)
     T = np.tile((1 / (counts + 2))[codes][:, None] / (c - 1), (1, c))
     T[np.arange(n), codes] = ((counts + 1) / (counts + 2))[codes]
-    size = float(np.sqrt(np.average(((S - S.mean(1, keepdims=True)) ** 2).sum(1), weights=w)))
+    size = float(
+        np.sqrt(np.average(((S - S.mean(1, keepdims=True)) ** 2).sum(1), weights=w))
+    )
     S = S / size if size > 0 else S
     theta = np.r_[0.0, np.log(np.maximum(counts, 0.5))]
 

@@ -131,7 +131,9 @@ def move_rows(store, n, slots, columns):
     m = len(columns)
     for place in range(len(slots)):
         source, target = slots[place] * n, place * m
-        for t in range(m):  # place·m + t ≤ slot·n + columns[t]: never ahead of the reader
+        for t in range(
+            m
+        ):  # place·m + t ≤ slot·n + columns[t]: never ahead of the reader
             store[target + t] = store[source + columns[t]]
 
 
