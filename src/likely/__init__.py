@@ -66,6 +66,14 @@ _NAMES = {
     "PoissonRegressor": "likely.estimators",
     "RandomForestClassifier": "likely.estimators",
     "RandomForestRegressor": "likely.estimators",
+    "Ensemble": "likely.selection",
+    "GaussianNB": "likely.estimators",
+    "KNeighborsClassifier": "likely.estimators",
+    "KNeighborsRegressor": "likely.estimators",
+    "LinearRegression": "likely.estimators",
+    "LinearSVC": "likely.estimators",
+    "LogisticRegression": "likely.estimators",
+    "Nystroem": "likely.estimators",
     "Ridge": "likely.estimators",
     "RoundedRegression": "likely.estimators",
     "SVC": "likely.estimators",
@@ -74,6 +82,7 @@ _NAMES = {
     "anova": "likely.inference",
     "compare": "likely.estimators",
     "correlation": "likely.inference",
+    "Stacking": "likely.selection",
     "cross_validate": "likely.selection",
     "linearity_test": "likely.estimators",
     "load": "likely.files",
@@ -171,7 +180,11 @@ if TYPE_CHECKING:
         correlation as correlation,
         t_test as t_test,
     )
-    from likely.selection import cross_validate as cross_validate
+    from likely.selection import (
+        Ensemble as Ensemble,
+        Stacking as Stacking,
+        cross_validate as cross_validate,
+    )
 
 
 def __getattr__(name: str):

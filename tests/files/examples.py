@@ -40,9 +40,13 @@ from likely.estimators.rounded import RoundedLearner
 from likely.estimators.spline import SplineFit, SplineLearner, penalties
 from likely.evaluate.splits import Folds, Split
 from likely.layers import BatchNorm, Chain, Dense
+from likely.models.hyperplane import Hyperplane
+from likely.models.kernels import Kernel, definiteness
+from likely.models.svm.machine import Dual
+from likely.models.svm.primal import plane
 from likely.objectives.rows import Normalisation
 from likely.recipe import Fit
-from likely.selection import CrossValidation
+from likely.selection import CrossValidation, MixedPredictive, mixing_weights
 from likely.solvers.bfgs import BFGS
 from likely.solvers.curve import Curve, CurveFit, SumOfSquares
 from likely.solvers.function import Function
@@ -146,6 +150,28 @@ TRANSFORMERS: dict[str, Callable[[], Any]] = {
 }
 
 OBJECTS: dict[str, Callable[[], Any]] = {
+    "svc": lambda: lk.SVC(probability=True).fit(X, LABELS),
+    "svc, three classes": lambda: lk.SVC(probability=True).fit(X, np.arange(20) % 3),
+    "svr": lambda: lk.SVR(probability=True).fit(X, Y),
+    "linear svc": lambda: lk.LinearSVC(probability=True).fit(X, LABELS),
+    "neighbours": lambda: lk.KNeighborsClassifier().fit(X, LABELS),
+    "neighbours, numbers": lambda: lk.KNeighborsRegressor().fit(X, Y),
+    "naive bayes": lambda: lk.GaussianNB().fit(X, LABELS),
+    "nystroem": lambda: lk.Nystroem(n_components=4).fit(X),
+    "ensemble": lambda: lk.Ensemble([lk.SVR(), lk.KNeighborsRegressor()]).fit(X, Y),
+    "stacking": lambda: lk.Stacking([lk.GaussianNB(), lk.KNeighborsClassifier()]).fit(
+        X, LABELS
+    ),
+    "mixed": lambda: MixedPredictive.of(
+        [families.Predictive(families.Normal(), np.ones((4, 2)))], [1.0]
+    ),
+    "mixing": lambda: mixing_weights(np.log([[0.2, 0.4], [0.5, 0.3]])),
+    "hyperplane": lambda: Hyperplane(np.ones(2), 1.0),
+    "kernel": lambda: Kernel("rbf", 0.5),
+    "definiteness": lambda: definiteness(np.eye(2)),
+    "dual": lambda: Dual(Kernel("linear")),
+    "found": lambda: Dual(Kernel("rbf")).classify(X, np.sign(Y), np.ones(20)),
+    "plane": lambda: plane(X, np.sign(Y), np.ones(20)),
     "ridge": lambda: lk.Ridge(alpha=3.0),
     "linear regression": lambda: lk.LinearRegression(),
     "logistic regression": lambda: lk.LogisticRegression(C=2.0),

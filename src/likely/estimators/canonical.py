@@ -3,7 +3,7 @@ r"""Rows in an order that depends on what they hold alone, equal ones merged.
 A method that walks through rows and stops at a tolerance gives slightly other answers
 for rows in another order, and for a row twice instead of once with weight 2. Sorted by a
 hash of their contents, with equal rows merged and their weights added, all of these are
-the same problem, bit for bit.
+the same problem, bit for bit; and columns in another order give the same order of rows.
 """
 
 from typing import NamedTuple
@@ -32,7 +32,7 @@ def canonical(
     """Sort by contents and merge equal rows (equal in X and in y)."""
     X = np.ascontiguousarray(X) + 0.0  # −0 is 0
     n = len(X)
-    order = np.lexsort((np.arange(n), _hashes(X, y)))
+    order = np.lexsort((np.arange(n), *_hashes(X, y)))
     same = np.zeros(n, bool)
     ahead, behind = order[1:], order[:-1]
     same[1:] = (y[ahead] == y[behind]) & (X[ahead] == X[behind]).all(1)
@@ -43,13 +43,18 @@ def canonical(
     return Canonical(X[first], y[first], np.bincount(group, w[order]), first, place)
 
 
-def _hashes(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """One number for each row, from the bits of its entries."""
+def _hashes(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two numbers for each row from the bits of its entries.
+
+    The second, which sorts first, does not depend on the order of the columns.
+    """
     bits = np.c_[X, np.asarray(y, np.float64) + 0.0].view(np.uint64)
     with np.errstate(over="ignore"):
         bits = bits ^ (bits >> np.uint64(29))
         bits = bits * MIX
         bits = bits ^ (bits >> np.uint64(32))
+        bits[:, -1] *= MIX  # the target is no column
         odd = (np.arange(1, bits.shape[1] + 1, dtype=np.uint64) * MIX) | np.uint64(1)
-        total = (bits * odd).sum(1, dtype=np.uint64)
-        return (total ^ (total >> np.uint64(31))) * MIX
+        placed = (bits * odd).sum(1, dtype=np.uint64)
+        total = (bits * MIX).sum(1, dtype=np.uint64)
+        return placed, (total ^ (total >> np.uint64(31))) * MIX

@@ -23,7 +23,7 @@ from likely.estimators.host import (
 )
 from likely.families import Bernoulli, Categorical, Normal, Predictive
 
-METRICS = {
+METRICS: dict[str, Any] = {
     "euclidean": "euclidean",
     "manhattan": "cityblock",
     "chebyshev": "chebyshev",
@@ -57,7 +57,7 @@ class AbstractNeighbors(AbstractHostPredictor, ABC):
     metric: str
 
     def _keep(self, X: Any, y: Any, sample_weight: Any) -> None:
-        k = positive("n_neighbors", self.n_neighbors, least=1, whole=True)
+        k = positive("n_neighbors", self.n_neighbors, least=1.0, whole=True)
         for name, known in (("metric", METRICS), ("weights", ("uniform", "distance"))):
             if getattr(self, name) not in known:
                 raise InputError(
@@ -88,8 +88,9 @@ class AbstractNeighbors(AbstractHostPredictor, ABC):
                 )
             V = neighbour_weights(D, w, k)
             if self.weights == "distance":
-                V = np.where((D == 0).any(1, keepdims=True) & (V > 0), V * (D == 0), V)
-                V = np.where(D > 0, V / np.where(D > 0, D, 1.0), V)
+                same = (D == 0) & (V > 0)
+                V = np.where(same.any(1, keepdims=True), V * same, V)
+                V = V / np.where(D > 0, D, 1.0)
             parts.append(V @ Y / V.sum(1, keepdims=True))
         return np.concatenate(parts)
 

@@ -62,7 +62,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             y: not used.
             sample_weight: how often each row counts.
         """
-        m = positive("n_components", self.n_components, least=1, whole=True)
+        m = positive("n_components", self.n_components, least=1.0, whole=True)
         if self.kernel == "precomputed":
             raise InputError(
                 "Nystroem chooses rows, so it needs rows: give the kernel."

@@ -51,8 +51,8 @@ class SVC(AbstractMarginClassifier):
     $$\min_{w,b,ξ}\; \tfrac12\lVert w\rVert^2 + C\sum_i ξ_i, \qquad
       y_i(w·φ(x_i) + b) \ge 1 - ξ_i,\; ξ_i \ge 0,$$
 
-    by its dual $\max_α \sum α_i - \tfrac12\sum α_iα_jy_iy_jK_{ij}$, 0 ≤ α ≤ C, $\sum α_iy_i = 0$, with
-    K = φ·φ. There is no likelihood here (a place where the recipe bends): f gives signs.
+    by its dual $\max_α \sum α_i - \tfrac12\sum α_iα_jy_iy_jK_{ij}$ with K = φ·φ, 0 ≤ α ≤ C and
+    $\sum α_iy_i = 0$. There is no likelihood here (a place where the recipe bends): f gives signs.
     With `probability=True` a sigmoid of f is fitted on held-out folds.
 
     **Where notes print it otherwise.** Larger C (or λ, the factor of Σξ) means *less* slack

@@ -156,7 +156,7 @@ def definiteness(K: Any, *, tolerance: float = 1e-10) -> Definiteness:
 
 
 def polynomial_features(
-    X: Any, degree: int = 2, *, gamma: float = 1.0, coef0: float = 1.0
+    X: Any, degree: int = 2, *, gamma: float | int = 1.0, coef0: float | int = 1.0
 ) -> Float[np.ndarray, "n p"]:
     r"""φ with φ(x)·φ(z) = (γ x·z + c₀)ᵖ: all monomials up to degree p, scaled.
 
@@ -185,6 +185,10 @@ def disc_feature(X: Any) -> Float[np.ndarray, "n 1"]:
 
 def structural_risk(empirical: float, n: int, h: float, *, eta: float = 0.05) -> float:
     r"""Vapnik's bound on the risk, true with probability 1 − η (D27):
+def structural_risk(
+    empirical: float | int, n: int, h: float | int, *, eta: float = 0.05
+) -> float:
+    r"""Vapnik's bound on the risk, true with probability 1 − η (D27).
 
     $$R \le R_{emp} + \sqrt{\frac{h(\log(2n/h) + 1) - \log(η/4)}{n}}$$
 

@@ -2,7 +2,8 @@
 
 from likely.plots.checkpoint_timeline import checkpoint_timeline
 from likely.plots.computation_graph import computation_graph
+from likely.plots.margin import margin
 from likely.plots.path import path
 from likely.plots.trace import trace
 
-__all__ = ["checkpoint_timeline", "computation_graph", "path", "trace"]
+__all__ = ["checkpoint_timeline", "computation_graph", "margin", "path", "trace"]

@@ -19,7 +19,7 @@ LEAST = 1e-300
 
 def fitted(estimator: Any, X: Any, y: np.ndarray, w: np.ndarray | None) -> Any:
     """A fitted copy; weights need an estimator that takes them."""
-    copy = clone(estimator)
+    copy: Any = clone(estimator)
     if w is None:
         return copy.fit(X, y)
     if not has_fit_parameter(copy, "sample_weight"):

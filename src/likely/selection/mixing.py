@@ -2,8 +2,8 @@ r"""Mixture weights on the simplex by held-out likelihood, with a certificate.
 
 $$\max_{π \ge 0,\, \sum π = 1}\; f(π) = \frac{1}{\sum w}\sum_i w_i \log \sum_j π_j\, p_{ij}.$$
 
-f is concave, and EM is $π_j \leftarrow π_j g_j$ with the gradient $g_j = \frac{1}{\sum w}\sum_i w_i p_{ij} / \sum_k
-π_k p_{ik}$. Since $\sum_j π_j g_j = 1$ always, concavity bounds what is left to gain:
+f is concave with gradient $g_j = \frac{1}{\sum w}\sum_i w_i p_{ij} / \sum_k π_k p_{ik}$, and EM
+is $π_j \leftarrow π_j g_j$. Since always $\sum_j π_j g_j = 1$, concavity bounds what is left:
 $f(π^*) - f(π) \le \max_j g_j - 1$. EM is sure but slow, so Newton steps on the weights that
 are not zero are tried in between and kept where they help.
 """
@@ -49,6 +49,7 @@ def mixing_weights(
     """
     L = np.asarray(log_probs, np.float64)
     if L.ndim != 2 or L.size == 0 or np.isnan(L).any() or (np.inf == L).any():
+    if L.ndim != 2 or L.size == 0 or np.isnan(L).any() or np.isposinf(L).any():
         raise InputError(f"log_probs has shape {L.shape} or NaN; give numbers, (n, m).")
     w = check_weights(np.ones(len(L)) if w is None else w, len(L))
     L, w = np.maximum(L[w > 0], LOWEST), w[w > 0] / w.sum()

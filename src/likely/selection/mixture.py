@@ -178,7 +178,8 @@ def _held_out(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(n, m) log-likelihoods of rows that did not teach, and the scales of point errors."""
     classes = mixture._classes(members, y)
-    splits = list(check_cv(mixture.cv, y, classifier=classes is not None).split(X, y))
+    splitter: Any = check_cv(mixture.cv, y, classifier=classes is not None)
+    splits = list(splitter.split(X, y))
     row_w = np.ones(len(y)) if w is None else w
     L, scales = np.full((len(y), len(members)), np.nan), np.ones(len(members))
     for j, member in enumerate(members):

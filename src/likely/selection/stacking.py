@@ -11,7 +11,7 @@ from likely.selection.mixture import AbstractMixture
 class Stacking(AbstractMixture):
     r"""The mixture of predictors that makes held-out observations most likely.
 
-    $\max_π \sum_i w_i \log \sum_j π_j p_j^{(-i)}(y_i \mid x_i)$ on the simplex, where $p_j^{(-i)}$ was
+    $\max_π \sum_i w_i \log \sum_j π_j p_j^{(-i)}(y_i \mid x_i)$ on the simplex, $p_j^{(-i)}$ being
     fitted without the fold of row i; concave, solved to a certified gap. The members
     are then fitted to all rows.
 

@@ -130,18 +130,18 @@ class Dual:
         )
 
     def _problem(self, X, c, lo, hi, eps: float) -> Problem:
-        k = self.kernel
-        numbers = (float(k.gamma), float(k.coef0), float(k.degree))
-        if k.name not in KINDS:
-            K = np.ascontiguousarray(k(X, X))
-            zero = np.zeros(len(c))
-            return Problem((PRECOMPUTED, *numbers), K, zero, np.diagonal(K).copy(), c, lo, hi, eps)  # fmt: skip
-        Z, norms = X, np.zeros(len(c))
+        k, norms = self.kernel, np.zeros(len(c))
+        if k.name in KINDS:
+            kind, Z, diagonal = KINDS[str(k.name)], X, k.diagonal(X)
+        else:
+            kind, Z = PRECOMPUTED, k(X, X).T
+            diagonal = np.diagonal(Z).copy()
         if k.name == "rbf":
             Z = (X - X.mean(0)) * np.sqrt(2 * k.gamma)
             norms = 0.5 * np.einsum("nd,nd->n", Z, Z)
+        numbers = (kind, float(k.gamma), float(k.coef0), float(k.degree))
         XT = np.ascontiguousarray(Z.T)
-        return Problem((KINDS[str(k.name)], *numbers), XT, norms, k.diagonal(X), c, lo, hi, eps)  # fmt: skip
+        return Problem(numbers, XT, norms, diagonal, c, lo, hi, eps)
 
     def _polished(self, X, p: Problem, s: Solved) -> Solved:
         """β of the support vectors from their equations, if it is one and no worse."""

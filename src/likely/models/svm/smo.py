@@ -19,6 +19,7 @@ precision (those not asked for since the hand last came by make place).
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -73,40 +74,58 @@ class Taking:
         return float((g + up).min()), float((g + down).max())
 
 
+class Plan(NamedTuple):
+    """When to stop: the gap, the step limit; whether to shrink; whether C is infinite."""
+
+    tol: float
+    max_steps: int
+    shrink: bool
+    hard: bool
+
+
 def solve(
     problem: Problem, *, tol: float, cache_bytes: float, max_steps: int, shrink: bool
 ) -> Solved:
     """Minimise; the gap max d − min u certifies the answer."""
     p, n = problem, len(problem.c)
-    state = _slopes(p, np.zeros(n)), np.zeros(n), -p.c
+    plan = Plan(float(tol), max_steps, shrink, not np.isfinite(p.hi - p.lo).all())
     store = np.empty(n * int(np.clip(cache_bytes // (8 * n), 2, n)))
-    hard = not np.isfinite(p.hi - p.lo).all()
-    steps, looked, status = 0, not shrink, -1
-    while status < 0:
-        (up, down), b, g = state
+    b, g = np.zeros(n), -p.c
+    steps, looked = 0, not shrink
+    while True:
+        up, down = _slopes(p, b)
         values = (g, b, p.lo, p.hi, up, down, p.diagonal)
         part = Taking((p.XT, p.norms, np.arange(n)), values, _empty(store, n))
-        while True:
-            count = min(PAUSE, n, max_steps - steps) if shrink else max_steps - steps
-            count = min(count, PAUSE * 10) if hard else count
-            limits = (float(p.eps), float(tol), count)
-            _, taken = descend(p.kernel, part.active, part.values, part.cache, limits)
-            steps += taken
-            low, high = part.bounds
-            near = high - low <= 10 * tol and not looked
-            done = taken < count or steps >= max_steps or high - low <= tol
-            if done or near or (hard and _hulls_meet(p, part)):
-                looked = looked or near
-                break
-            if shrink:
-                b[part.active[2]] = part.values[1]
-                part = _packed(part, _may_move(part.values, low, high))
-        state = _whole(p, part, b, g)
-        (up, down), b, g = state
+        part, steps = _run(p, part, b, plan, steps, looked)
+        b, g = _whole(p, part, b, g)
+        up, down = _slopes(p, b)
         gap = float((g + down).max() - (g + up).min())
-        status = _verdict(p, b, g, hard) if gap > tol else CONVERGED
-        status = STEP_LIMIT if status < 0 and steps >= max_steps else status
-    return Solved(b, g, _intercept(p, b, g, up, down), gap, steps, status)
+        status = _verdict(p, plan, b, g, gap, steps)
+        if status is not None:
+            return Solved(b, g, _intercept(p, b, g, up, down), gap, steps, status)
+        looked = True
+
+
+def _run(p: Problem, part: "Taking", b, plan: Plan, steps: int, looked: bool):  # noqa: PLR0917
+    """Steps, with fewer and fewer rows, until these seem done: the rows and the count.
+
+    The first time that all is nearly done, too, so that rows left out too early come back.
+    """
+    while True:
+        count = min(plan.max_steps - steps, 10 * PAUSE)
+        count = min(count, PAUSE, len(b)) if plan.shrink else count
+        limits = (float(p.eps), plan.tol, count)
+        _, taken = descend(p.kernel, part.active, part.values, part.cache, limits)
+        steps += taken
+        low, high = part.bounds
+        near = high - low <= (plan.tol if looked else 10 * plan.tol)
+        if near or taken < count or steps >= plan.max_steps:
+            return part, steps
+        if plan.hard and _hulls_meet(p, part):
+            return part, steps
+        if plan.shrink:
+            b[part.active[2]] = part.values[1]
+            part = _packed(part, _may_move(part.values, low, high))
 
 
 def _slopes(p: Problem, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -155,7 +174,7 @@ def _packed(part: Taking, keep: Bool[np.ndarray, " n"]) -> Taking:
 
 
 def _whole(p: Problem, part: Taking, b: np.ndarray, g: np.ndarray) -> tuple:
-    """Slopes, β and g of all rows: those left out get theirs from β."""
+    """β and g of all rows: those left out get their g from β."""
     rows = part.active[2]
     b, g = b.copy(), g.copy()
     g[rows], b[rows] = part.values[0], part.values[1]
@@ -169,7 +188,7 @@ def _whole(p: Problem, part: Taking, b: np.ndarray, g: np.ndarray) -> tuple:
             XT = np.ascontiguousarray(p.XT[:, out])
             total = weigh(p.kernel, XT, p.norms[out], others, b[support])
         g[out] = total - p.c[out]
-    return _slopes(p, b), b, g
+    return b, g
 
 
 def _hulls_meet(p: Problem, part: Taking) -> bool:
@@ -187,8 +206,13 @@ def _meeting(b: np.ndarray, g: np.ndarray, c: np.ndarray, diagonal: np.ndarray) 
     return bool(b @ (g + c) < HULLS_MEET * diagonal.max() * total**2)
 
 
-def _verdict(p: Problem, b: np.ndarray, g: np.ndarray, hard: bool) -> int:
-    return UNBOUNDED if hard and _meeting(b, g, p.c, p.diagonal) else -1
+def _verdict(p: Problem, plan: Plan, b, g, gap: float, steps: int) -> int | None:  # noqa: PLR0917
+    """How it ended, if it did."""
+    if gap <= plan.tol:
+        return CONVERGED
+    if plan.hard and _meeting(b, g, p.c, p.diagonal):
+        return UNBOUNDED
+    return STEP_LIMIT if steps >= plan.max_steps else None
 
 
 def _intercept(p: Problem, b, g, up, down) -> float:

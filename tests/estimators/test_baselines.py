@@ -1,0 +1,91 @@
+"""Neighbours and naive Bayes against scikit-learn, ties and weights included."""
+
+import numpy as np
+import pytest
+from sklearn import datasets, naive_bayes, neighbors
+
+from likely.core import InputError
+from likely.estimators import GaussianNB, KNeighborsClassifier, KNeighborsRegressor
+from likely.estimators.neighbors import neighbour_weights
+
+rng = np.random.default_rng(0)
+X, Y = rng.normal(size=(120, 3)), rng.normal(size=120)
+LABELS = np.array(["a", "b", "c"])[rng.integers(0, 3, 120)]
+V = rng.normal(size=(40, 3))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev", "cosine"])
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_neighbours_equal_scikit_learns(metric, weights):
+    settings = {"n_neighbors": 7, "metric": metric, "weights": weights}
+    ours = KNeighborsClassifier(**settings).fit(X, LABELS)
+    peer = neighbors.KNeighborsClassifier(**settings).fit(X, LABELS)
+    np.testing.assert_allclose(ours.predict_proba(V), peer.predict_proba(V), atol=1e-12)
+    numbers = KNeighborsRegressor(**settings).fit(X, Y)
+    peer = neighbors.KNeighborsRegressor(**settings).fit(X, Y)
+    np.testing.assert_allclose(numbers.predict(V), peer.predict(V))
+    own = KNeighborsRegressor(**settings).fit(X, Y).predict(X)
+    np.testing.assert_allclose(own, peer.predict(X))
+
+
+def test_ties_share_what_is_left():
+    D = np.array([[1.0, 2.0, 2.0, 2.0, 3.0]])
+    np.testing.assert_allclose(
+        neighbour_weights(D, np.ones(5), 2.0), [[1, 1 / 3, 1 / 3, 1 / 3, 0]]
+    )
+    np.testing.assert_allclose(
+        neighbour_weights(D, np.array([3.0, 1, 1, 1, 1]), 2.0), [[2, 0, 0, 0, 0]]
+    )
+
+
+def test_the_scale_is_that_of_leaving_one_out():
+    model = KNeighborsRegressor(4).fit(X, Y)
+    errors = [
+        neighbors.KNeighborsRegressor(4)
+        .fit(np.delete(X, i, 0), np.delete(Y, i))
+        .predict(X[[i]])[0]
+        - Y[i]
+        for i in range(len(Y))
+    ]
+    np.testing.assert_allclose(model.scale_, np.sqrt(np.mean(np.square(errors))))
+    dist = model.predict_dist(V)
+    np.testing.assert_allclose(dist.mean, model.predict(V))
+    np.testing.assert_allclose(dist.std, model.scale_)
+
+
+def test_neighbours_refuse_what_they_cannot():
+    with pytest.raises(InputError, match="ask for fewer neighbours"):
+        KNeighborsClassifier(50).fit(X[:10], LABELS[:10])
+    with pytest.raises(InputError, match="metric is 'mahalanobis'"):
+        KNeighborsClassifier(metric="mahalanobis").fit(X, LABELS)
+    lone = KNeighborsRegressor(3).fit(X[:3], Y[:3])
+    with pytest.raises(InputError, match="none could be left out"):
+        lone.predict_dist(X)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_naive_bayes_equals_scikit_learns(weighted):
+    A, y = datasets.load_iris(return_X_y=True)
+    w = rng.uniform(0.1, 3, len(y)) if weighted else None
+    ours = GaussianNB().fit(A, y, sample_weight=w)
+    peer = naive_bayes.GaussianNB().fit(A, y, sample_weight=w)
+    np.testing.assert_allclose(ours.theta_, peer.theta_)
+    np.testing.assert_allclose(ours.class_prior_, peer.class_prior_)
+    tolerance = 1e-6 if weighted else 1e-9  # the smoothing has no weights there
+    np.testing.assert_allclose(
+        ours.predict_proba(A), peer.predict_proba(A), atol=tolerance
+    )
+    np.testing.assert_allclose(
+        ours.predict_dist(A).probs, ours.predict_proba(A), atol=1e-12
+    )
+
+
+def test_naive_bayes_counts_dependent_evidence_twice():
+    """A column given twice makes the odds of a row their square: where the recipe bends."""
+    A = rng.normal(size=(100, 1))
+    y = (A[:, 0] + rng.normal(size=100) > 0).astype(int)
+    one = GaussianNB(priors=[0.5, 0.5]).fit(A, y).predict_dist(A).eta[:, 0]
+    two = GaussianNB(priors=[0.5, 0.5]).fit(np.c_[A, A], y).predict_dist(np.c_[A, A])
+    np.testing.assert_allclose(two.eta[:, 0], 2 * one, rtol=1e-6)
+    with pytest.raises(InputError, match="2 probabilities"):
+        GaussianNB(priors=[0.5, 0.6]).fit(A, y)
