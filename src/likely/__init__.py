@@ -49,6 +49,8 @@ _NAMES = {
     "RoundedRegression": "likely.estimators",
     "cross_validate": "likely.selection",
     "load": "likely.files",
+    "partial_dependence": "likely.selection",
+    "permutation_importance": "likely.selection",
     "save": "likely.files",
     "tune_host": "likely.core",
 }
@@ -102,15 +104,19 @@ if TYPE_CHECKING:
         DecisionTreeRegressor as DecisionTreeRegressor,
         GradientBoostingClassifier as GradientBoostingClassifier,
         GradientBoostingRegressor as GradientBoostingRegressor,
-        RandomForestClassifier as RandomForestClassifier,
-        RandomForestRegressor as RandomForestRegressor,
         LinearRegression as LinearRegression,
         LogisticRegression as LogisticRegression,
+        RandomForestClassifier as RandomForestClassifier,
+        RandomForestRegressor as RandomForestRegressor,
         Ridge as Ridge,
         RoundedRegression as RoundedRegression,
     )
     from likely.files import load as load, save as save
-    from likely.selection import cross_validate as cross_validate
+    from likely.selection import (
+        cross_validate as cross_validate,
+        partial_dependence as partial_dependence,
+        permutation_importance as permutation_importance,
+    )
 
 
 def __getattr__(name: str):

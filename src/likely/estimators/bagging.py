@@ -67,9 +67,7 @@ def _of_members(ensemble: Any, X: np.ndarray, method: str) -> list:
     """What each member says about its columns of X."""
     return [
         getattr(member, method)(np.ascontiguousarray(X[:, columns]))
-        for member, columns in zip(
-            ensemble.estimators_, ensemble.columns_, strict=True
-        )
+        for member, columns in zip(ensemble.estimators_, ensemble.columns_, strict=True)
     ]
 
 

@@ -208,7 +208,9 @@ def class_weights(
     return w * factors[y.astype(int)]
 
 
-def positive(name: str, value: Any, *, least: float = 0.0, whole: bool = False) -> Any:
+def positive(
+    name: str, value: Any, *, least: float | int = 0, whole: bool = False
+) -> Any:
     """A setting that has to be a number of at least so much, or the sentence why not."""
     number = float(value)
     if not number >= least or (whole and number != int(number)):

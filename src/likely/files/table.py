@@ -45,7 +45,7 @@ PLACES = {
     "likely.models.null": "Null",
     "likely.models.shared": "Shared",
     "likely.models.trees.bins": "Bins",
-    "likely.models.trees.ensemble": "Trees",
+    "likely.models.trees.ensemble": "Grown Trees",
     "likely.objectives.nll": "NegativeLogLikelihood",
     "likely.objectives.priors": "ElasticNetPrior GaussianPrior LaplacePrior NormPrior",
     "likely.objectives.rows": "Normalisation",
@@ -92,6 +92,8 @@ PLACES = {
     "likely.estimators.logistic": "LinearLearner LogisticRegression",
     "likely.estimators.rounded": "RoundedLearner RoundedRegression",
     "likely.selection.cross_validation": "CrossValidation",
+    "likely.selection.dependence": "PartialDependence",
+    "likely.selection.importance": "Importance",
     "sklearn.pipeline": "Pipeline",
 }
 """A module -> those of its classes that files may hold, under their own names."""

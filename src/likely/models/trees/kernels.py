@@ -34,9 +34,7 @@ def code_of(x, cuts, categorical):
     return np.uint8(at + U(1)) if at < U(255) else np.uint8(255)
 
 
-@kernel(
-    void(TABLE, TABLE, const(boolean, 1), uint8[:, :, ::1], int64, int64)
-)
+@kernel(void(TABLE, TABLE, const(boolean, 1), uint8[:, :, ::1], int64, int64))
 @no_type_check
 def encode_blocks(X, cuts, categorical, codes, start, stop):  # noqa: PLR0917
     """Codes of these rows, four features to a block."""
@@ -128,7 +126,7 @@ TREES = (const(uint64, 1), const(int32, 1), const(uint64, 2), const(int64, 1))
     )
 )
 @no_type_check
-def add_leaves(  # noqa: PLR0917
+def add_leaves(  # noqa: PLR0917, C901
     X,
     cuts,
     categorical,
