@@ -87,6 +87,8 @@ _NAMES = {
     "linearity_test": "likely.estimators",
     "load": "likely.files",
     "partial_effect": "likely.estimators",
+    "partial_dependence": "likely.selection",
+    "permutation_importance": "likely.selection",
     "save": "likely.files",
     "t_test": "likely.inference",
     "tune_host": "likely.core",
@@ -165,6 +167,8 @@ if TYPE_CHECKING:
         Nystroem as Nystroem,
         Perceptron as Perceptron,
         PoissonRegressor as PoissonRegressor,
+        LinearRegression as LinearRegression,
+        LogisticRegression as LogisticRegression,
         RandomForestClassifier as RandomForestClassifier,
         RandomForestRegressor as RandomForestRegressor,
         Ridge as Ridge,
@@ -184,6 +188,10 @@ if TYPE_CHECKING:
         Ensemble as Ensemble,
         Stacking as Stacking,
         cross_validate as cross_validate,
+    from likely.selection import (
+        cross_validate as cross_validate,
+        partial_dependence as partial_dependence,
+        permutation_importance as permutation_importance,
     )
 
 

@@ -44,9 +44,16 @@ from likely.models.hyperplane import Hyperplane
 from likely.models.kernels import Kernel, definiteness
 from likely.models.svm.machine import Dual
 from likely.models.svm.primal import plane
+from likely.models.trees import Bins, Grown, Trees
 from likely.objectives.rows import Normalisation
 from likely.recipe import Fit
-from likely.selection import CrossValidation, MixedPredictive, mixing_weights
+from likely.selection import (
+    CrossValidation,
+    Importance,
+    MixedPredictive,
+    PartialDependence,
+    mixing_weights,
+)
 from likely.solvers.bfgs import BFGS
 from likely.solvers.curve import Curve, CurveFit, SumOfSquares
 from likely.solvers.function import Function
@@ -75,6 +82,13 @@ def frame():
     import pandas
 
     return pandas.DataFrame({"size": X[:, 0], "kind": ["a", "b"] * 10})
+
+
+def grown() -> Grown:
+    """A tree that is one leaf."""
+    words, sets = np.zeros(1, np.uint64), np.zeros((0, 4), np.uint64)
+    one = np.ones(1)
+    return Grown(words, np.full(1, -1, np.int32), sets, one[:, None], one, one)
 
 
 def network() -> Chain:
@@ -116,6 +130,11 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
         alpha=1.0, solver=solvers.Newton()
     ).fit(X, LABELS.astype(object)),
     "poisson regression": lambda: lk.PoissonRegressor().fit(X, np.abs(Y).round()),
+    "boosting": lambda: lk.GradientBoostingRegressor(
+        n_estimators=3, min_samples_leaf=2, categorical_features=[0]
+    ).fit(np.round(X), Y),
+    "forest": lambda: lk.RandomForestClassifier(3).fit(X, LABELS),
+    "bagging": lambda: lk.BaggingRegressor(n_estimators=2).fit(X, Y),
     "pipeline": lambda: Pipeline(
         [("scale", preprocess.StandardScaler()), ("model", lk.LinearRegression())]
     ).fit(X, Y),
@@ -208,6 +227,24 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "partial effect": lambda: lk.estimators.PartialEffect(ONES, ONES, ONES, ONES),
     "nats": lambda: lk.estimators.NatsDifference(0.1, 0.01, 0.2),
     "operating points": lambda: evaluate.OperatingPoints(ONES, ONES, ONES, ONES),
+    "trees": lambda: [
+        lk.DecisionTreeClassifier(),
+        lk.DecisionTreeRegressor(criterion=families.Poisson()),
+        lk.RandomForestClassifier(),
+        lk.RandomForestRegressor(),
+        lk.GradientBoostingClassifier(),
+        lk.GradientBoostingRegressor(families.Normal()),
+        lk.BaggingClassifier(lk.LogisticRegression()),
+        lk.BaggingRegressor(),
+    ],
+    "flat trees": lambda: Trees.of(
+        Bins(np.full((1, 255), np.inf), np.ones(1, int), np.zeros(1, bool)),
+        [grown()],
+        np.zeros(1),
+    ),
+    "grown": lambda: grown(),
+    "importance": lambda: Importance(np.ones(3), np.ones(3), np.ones((3, 2))),
+    "dependence": lambda: PartialDependence(np.ones(3), np.ones(3), np.ones((2, 3))),
     "learner of numbers": lambda: NormalLinearLearner(penalised=True, intercept=False),
     "learner of classes": lambda: LinearLearner(
         families.Categorical(3), solvers.Newton(), True

@@ -15,12 +15,11 @@ from likely.estimators.host import (
     seed_of,
 )
 from likely.estimators.progress import Progress
-from likely.estimators.tree import code_table, gain_importances
+from likely.estimators.tree import AbstractOfTrees, code_table
 from likely.families import AbstractFamily, Bernoulli, Categorical, Normal, Predictive
 from likely.typing import Batch
 
 UNLIMITED = 2**31 - 1
-SHARED = "classes and a shared scale have their own estimators and defaults"
 
 
 def _settings(estimator: Any, d: int, w: np.ndarray) -> Any:
@@ -81,9 +80,8 @@ def _signs(constraints: Any, d: int, estimator: Any) -> np.ndarray:
             f"monotone_constraints is {constraints!r}; give -1, 0 or 1 for each of the "
             f"{d} columns, or a dict of columns."
         )
-    if isinstance(estimator, GradientBoostingClassifier) and signs.any():
-        if len(estimator.classes_) > 2:
-            raise InputError("monotone_constraints need two classes or a number.")
+    if signs.any() and len(getattr(estimator, "classes_", ())) > 2:
+        raise InputError("monotone_constraints need a number or two classes.")
     return signs
 
 
@@ -132,7 +130,7 @@ def _boost(estimator: Any, family: AbstractFamily, rows: Rows, X_val: Any, y_val
     return found.trees, data, held
 
 
-class GradientBoostingClassifier(AbstractHostClassifier):
+class GradientBoostingClassifier(AbstractHostClassifier, AbstractOfTrees):
     """Boosted trees for classes: log-odds, or one logit for each class.
 
     Args:
@@ -243,11 +241,6 @@ class GradientBoostingClassifier(AbstractHostClassifier):
             raise InputError(f"y_val has labels not among {self.classes_.tolist()}.")
         return place.astype(np.float64)
 
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Each feature's share of all gain, on the training rows."""
-        return gain_importances(self.trees_)
-
     def decision_function(self, X: Any) -> np.ndarray:
         """Log-odds of the second class, or the logits of all."""
         X = self._inputs(X)
@@ -270,7 +263,7 @@ class GradientBoostingClassifier(AbstractHostClassifier):
         return p / p.sum(axis=1, keepdims=True)
 
 
-class GradientBoostingRegressor(AbstractHostRegressor):
+class GradientBoostingRegressor(AbstractHostRegressor, AbstractOfTrees):
     """Boosted trees for numbers: the parameters of any family.
 
     Args:
@@ -383,11 +376,6 @@ class GradientBoostingRegressor(AbstractHostRegressor):
 
     def _targets(self, y: Any) -> np.ndarray:
         return self._encode(y)
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Each feature's share of all gain, on the training rows."""
-        return gain_importances(self.trees_)
 
     def predict_dist(self, X: Any) -> Predictive:
         """p(y | x) for each row."""

@@ -6,7 +6,7 @@ $p(y \mid x) = \frac1T \sum_t p_{l_t(x)}(y)$: for classes the mean frequency, fo
 mixture of normals. Rows that a tree has not drawn ("out of bag") judge it for free.
 """
 
-from typing import Any, NamedTuple, no_type_check
+from typing import Any, ClassVar, NamedTuple, no_type_check
 
 import numpy as np
 
@@ -21,9 +21,9 @@ from likely.estimators.host import (
 )
 from likely.estimators.progress import Progress
 from likely.estimators.tree import (
+    AbstractOfTrees,
     class_predictive,
     code_table,
-    gain_importances,
     tree_limits,
 )
 from likely.families import Mixture, Normal, Predictive
@@ -105,7 +105,7 @@ def _sample_size(max_samples: Any, n: int) -> int:
     return positive("max_samples", max_samples, least=1, whole=True)
 
 
-class RandomForestClassifier(AbstractHostClassifier):
+class RandomForestClassifier(AbstractHostClassifier, AbstractOfTrees):
     """A random forest for classes: the mean frequency over the leaves of all trees.
 
     Args:
@@ -136,6 +136,8 @@ class RandomForestClassifier(AbstractHostClassifier):
         feature_importances_: share of all gain. It favours features with many values,
             and is measured on the training rows: see `selection.permutation_importance`.
     """
+
+    _averaged: ClassVar[bool] = True
 
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(
@@ -199,16 +201,6 @@ class RandomForestClassifier(AbstractHostClassifier):
             self.oob_score_ = float(np.average(right[judged], weights=rows.w[judged]))
         return self
 
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Each feature's share of all gain, on the training rows."""
-        return gain_importances(self.trees_)
-
-    def apply(self, X: Any) -> np.ndarray:
-        """The leaf of each row in each tree."""
-        X = self._inputs(X)
-        return self.trees_.leaves(X, self.n_jobs)
-
     def predict_dist(self, X: Any) -> Predictive:
         """The mixture of the leaves of each row."""
         probs = self._probs(self._inputs(X))
@@ -218,7 +210,7 @@ class RandomForestClassifier(AbstractHostClassifier):
         return self.trees_.eta(X, self.n_jobs) / len(self.trees_)
 
 
-class RandomForestRegressor(AbstractHostRegressor):
+class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
     r"""A random forest for numbers: a mixture of normals, one for each tree.
 
     A leaf with mean m, variance v and weight W is $N(m, (Wv + τ^2)/(W + 1))$: its variance
@@ -252,6 +244,8 @@ class RandomForestRegressor(AbstractHostRegressor):
         feature_importances_: share of all gain. It favours features with many values,
             and is measured on the training rows: see `selection.permutation_importance`.
     """
+
+    _averaged: ClassVar[bool] = True
 
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(
@@ -336,16 +330,6 @@ class RandomForestRegressor(AbstractHostRegressor):
         error = np.average(r * r, weights=w)
         least = 1e-6 * error + np.finfo(float).tiny
         return float(np.sqrt(max((error - known.mean()) / share, least)))
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Each feature's share of all gain, on the training rows."""
-        return gain_importances(self.trees_)
-
-    def apply(self, X: Any) -> np.ndarray:
-        """The leaf of each row in each tree."""
-        X = self._inputs(X)
-        return self.trees_.leaves(X, self.n_jobs)
 
     def predict_dist(self, X: Any) -> Predictive:
         """The mixture of the leaves of each row."""

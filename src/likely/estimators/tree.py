@@ -5,7 +5,8 @@ information gain $H(\text{parent}) - \sum_c \frac{n_c}{n} H(c)$), or in Gini's i
 squared error. A leaf is the family fitted to its rows.
 """
 
-from typing import Any, no_type_check
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, no_type_check
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from likely.models.trees.fitting import (
     moment_task,
     normal_values,
 )
+from likely.models.trees.shap import shap_values
+from likely.models.trees.text import question
 
 UNLIMITED = 2**31 - 1
 
@@ -86,15 +89,81 @@ def code_table(estimator: Any, rows: Rows) -> tuple[Bins, np.ndarray]:
     return bins, bins.encode(rows.X, n_jobs)
 
 
-class _Drawn:
-    """What a single tree can show of itself."""
+class AbstractOfTrees(ABC):
+    """What every estimator that is made of trees can say about them."""
 
     trees_: Trees
+    _averaged: ClassVar[bool] = False
+    """Whether the prediction is the mean of the trees, or their sum."""
+
+    @abstractmethod
+    def _inputs(self, X: Any) -> np.ndarray:
+        """X as a table of numbers."""
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Each feature's share of the gain of all splits, on the training rows.
+
+        It favours features with many values, and sees no new rows: to be told what a
+        model needs, ask `likely.selection.permutation_importance`.
+        """
+        trees = self.trees_
+        inside = trees.feature >= 0
+        gains = np.maximum(trees.gain[inside], 0.0)
+        d = len(trees.bins.categorical)
+        totals = np.bincount(trees.feature[inside], gains, minlength=d)
+        return totals / totals.sum() if totals.sum() > 0 else totals
+
+    def apply(self, X: Any) -> np.ndarray:
+        """(n, trees) the leaf of each row in each tree."""
+        X = self._inputs(X)
+        return self.trees_.leaves(X)
+
+    def shap_values(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Exact SHAP values (n, d, k) and their base (k,); they sum to the prediction.
+
+        The prediction is η where trees are boosted, and else what a leaf holds: class
+        frequencies, mean and variance, or η of the family.
+        """
+        X = self._inputs(X)
+        phi, base = shap_values(self.trees_, X)
+        share = len(self.trees_) if self._averaged else 1
+        return phi / share, base / share
+
+
+class AbstractDrawn(AbstractOfTrees, ABC):
+    """What a single tree can show of itself."""
 
     @property
     def tree_(self) -> Grown:
         """The one tree."""
         return self.trees_.tree(0)
+
+    @abstractmethod
+    def _leaf_text(self, value: np.ndarray) -> str:
+        """What the values of a leaf mean."""
+
+    def text(self) -> str:
+        """The tree in words."""
+        names = getattr(self, "feature_names_in_", None)
+        return tree_text(self.trees_, names=names, leaf=self._leaf_text)
+
+    def draw(self, *, max_depth: int = 4, title: str = "A decision tree") -> Any:
+        """The tree as a Matplotlib figure, down to a depth."""
+        from likely import plots
+
+        trees = self.trees_
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{j}" for j in range(len(trees.bins.categorical))]
+        left = trees.left
+        words = [
+            self._leaf_text(trees.value[i])
+            if left[i] < 0
+            else question(trees, i, names)
+            for i in range(len(left))
+        ]
+        return plots.tree(left, words, trees.weight, max_depth=max_depth, title=title)
 
     def get_depth(self) -> int:
         """The most questions on the way to a leaf."""
@@ -103,11 +172,6 @@ class _Drawn:
     def get_n_leaves(self) -> int:
         """The number of leaves."""
         return int((self.trees_.left < 0).sum())
-
-    def apply(self, X: Any) -> np.ndarray:
-        """The leaf of each row."""
-        X = self._inputs(X)  # pyright: ignore[reportAttributeAccessIssue]
-        return self.trees_.leaves(X)[:, 0]
 
     def pruning_path(self) -> tuple[np.ndarray, np.ndarray]:
         """Falling subtrees: each `ccp_alpha` at which one begins, and its leaves."""
@@ -120,7 +184,7 @@ class _Drawn:
         return alphas[last], leaves[last]
 
 
-class DecisionTreeClassifier(_Drawn, AbstractHostClassifier):
+class DecisionTreeClassifier(AbstractHostClassifier, AbstractDrawn):
     """A decision tree for classes: leaves hold their frequencies.
 
     Args:
@@ -196,11 +260,6 @@ class DecisionTreeClassifier(_Drawn, AbstractHostClassifier):
         self.trees_ = Trees.of(bins, [tree], np.zeros(len(self.classes_)))
         return self
 
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Each feature's share of all gain, on the training rows."""
-        return gain_importances(self.trees_)
-
     def predict_dist(self, X: Any) -> Predictive:
         """The frequencies of the classes in the leaf of each row."""
         probs = self._probs(self._inputs(X))
@@ -209,18 +268,12 @@ class DecisionTreeClassifier(_Drawn, AbstractHostClassifier):
     def _probs(self, X: np.ndarray) -> np.ndarray:
         return self.trees_.eta(X)
 
-    def text(self) -> str:
-        """The tree in words."""
-        labels = self.classes_
-
-        def leaf(p: np.ndarray) -> str:
-            return f"{labels[p.argmax()]}, p = {np.array2string(p, precision=3)}"
-
-        names = getattr(self, "feature_names_in_", None)
-        return tree_text(self.trees_, names=names, leaf=leaf)
+    def _leaf_text(self, value: np.ndarray) -> str:
+        label = self.classes_[value.argmax()]
+        return f"{label}, p = {np.array2string(value, precision=3)}"
 
 
-class DecisionTreeRegressor(_Drawn, AbstractHostRegressor):
+class DecisionTreeRegressor(AbstractHostRegressor, AbstractDrawn):
     """A decision tree for numbers: leaves hold a distribution.
 
     Args:
@@ -308,11 +361,6 @@ class DecisionTreeRegressor(_Drawn, AbstractHostRegressor):
         self.trees_ = Trees.of(bins, [tree], np.zeros(self.family_.n_eta))
         return self
 
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Each feature's share of all gain, on the training rows."""
-        return gain_importances(self.trees_)
-
     def predict_dist(self, X: Any) -> Predictive:
         """The distribution of the leaf of each row."""
         X = self._inputs(X)
@@ -324,16 +372,9 @@ class DecisionTreeRegressor(_Drawn, AbstractHostRegressor):
             return eta[:, 0]
         return Predictive(self.family_, eta).mean
 
-    def text(self) -> str:
-        """The tree in words."""
-        family = self.family_
-
-        def leaf(eta: np.ndarray) -> str:
-            theta = Predictive(family, eta[None]).theta
-            return ", ".join(f"{k} = {v[0]:.5g}" for k, v in theta.items())
-
-        names = getattr(self, "feature_names_in_", None)
-        return tree_text(self.trees_, names=names, leaf=leaf)
+    def _leaf_text(self, value: np.ndarray) -> str:
+        theta = Predictive(self.family_, value[None]).theta
+        return ", ".join(f"{k} = {v[0]:.4g}" for k, v in theta.items())
 
 
 def _as_normal(tree: Grown) -> np.ndarray:
@@ -350,12 +391,3 @@ def class_predictive(probs: np.ndarray, classes: np.ndarray) -> Predictive:
     """Class probabilities as a distribution; none is quite impossible."""
     logits = np.log(np.maximum(probs, np.finfo(float).tiny))
     return Predictive(Categorical(len(classes)), logits, classes)
-
-
-def gain_importances(trees: Trees) -> np.ndarray:
-    """Each feature's share of the gain of all splits."""
-    inside = trees.feature >= 0
-    d = len(trees.bins.categorical)
-    gains = np.maximum(trees.gain[inside], 0.0)
-    totals = np.bincount(trees.feature[inside], gains, minlength=d)
-    return totals / totals.sum() if totals.sum() > 0 else totals

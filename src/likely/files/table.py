@@ -65,6 +65,7 @@ PLACES = {
     "likely.models.svm.machine": "Dual Found Machines",
     "likely.models.svm.primal": "Plane",
     "likely.models.svm.scaling": "PairScaling Scaling",
+    "likely.models.trees.ensemble": "Grown Trees",
     "likely.objectives.nll": "NegativeLogLikelihood",
     "likely.objectives.priors": "ElasticNetPrior GaussianPrior LaplacePrior NormPrior",
     "likely.objectives.rows": "Normalisation",
@@ -143,6 +144,8 @@ PLACES = {
     "likely.selection.mixed": "MixedPredictive",
     "likely.selection.mixing": "Mixing",
     "likely.selection.stacking": "Stacking",
+    "likely.selection.dependence": "PartialDependence",
+    "likely.selection.importance": "Importance",
     "sklearn.pipeline": "Pipeline",
 }
 """A module -> those of its classes that files may hold, under their own names."""

@@ -2,8 +2,20 @@
 
 from likely.plots.checkpoint_timeline import checkpoint_timeline
 from likely.plots.computation_graph import computation_graph
+from likely.plots.dependence import dependence
+from likely.plots.importances import importances
 from likely.plots.margin import margin
 from likely.plots.path import path
 from likely.plots.trace import trace
+from likely.plots.tree import tree
 
 __all__ = ["checkpoint_timeline", "computation_graph", "margin", "path", "trace"]
+__all__ = [
+    "checkpoint_timeline",
+    "computation_graph",
+    "dependence",
+    "importances",
+    "path",
+    "trace",
+    "tree",
+]

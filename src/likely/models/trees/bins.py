@@ -8,7 +8,6 @@ that is heavier than a bin has one of its own. Rows of weight 0 are not looked a
 Codes are kept four features to a word, `(blocks, n, 4)`: one load serves four histograms.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -60,18 +59,17 @@ class Bins(eqx.Module):
 
     def encode(self, X: Float[np.ndarray, "n d"], n_jobs: int | None = None) -> Any:
         """(blocks, n, 4) codes."""
-        from likely.models.trees.compiled import share, threads
+        from likely.models.trees.compiled import share, stretches, threads
         from likely.models.trees.kernels import encode_blocks
 
         n, d = X.shape
         codes = np.zeros((-(-d // 4), n, 4), np.uint8)
         X = np.ascontiguousarray(X)
-        ends = np.linspace(0, n, threads(n_jobs) * (n > 10_000) + 2).astype(int)
 
-        def one(part: Sequence[int]) -> None:
-            encode_blocks(X, self.cuts, self.categorical, codes, part[0], part[1])
+        def one(part: tuple[int, int]) -> None:
+            encode_blocks(X, self.cuts, self.categorical, codes, *part)
 
-        share(one, zip(ends[:-1], ends[1:], strict=True), n_jobs)
+        share(one, stretches(n, threads(n_jobs) if n > 10_000 else 1), n_jobs)
         return codes
 
 

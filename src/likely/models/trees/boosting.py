@@ -31,7 +31,7 @@ from likely.families import (
 )
 from likely.models.trees.bins import Bins
 from likely.models.trees.boosted import Booster, Limits
-from likely.models.trees.compiled import share, threads
+from likely.models.trees.compiled import share, stretches, threads
 from likely.models.trees.derivatives import (
     BERNOULLI,
     CATEGORICAL,
@@ -84,7 +84,7 @@ class Boosted(NamedTuple):
     rounds: int
 
 
-def boost(  # noqa: PLR0917
+def boost(  # noqa: PLR0917, C901
     family: AbstractFamily,
     bins: Bins,
     codes: np.ndarray,
@@ -259,8 +259,7 @@ def derivatives_of(
             return np.ascontiguousarray(g.T), np.ascontiguousarray(h.T)
 
         return automatic
-    ends = np.linspace(0, n, n_threads + 1 if n > 20_000 else 2).astype(int)
-    parts = list(zip(ends[:-1], ends[1:], strict=True))
+    parts = stretches(n, n_threads if n > 20_000 else 1)
 
     def closed(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         g, h = np.empty((k, n)), np.empty((k, n))

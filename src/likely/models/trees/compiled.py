@@ -72,6 +72,12 @@ def threads(n_jobs: int | None) -> int:
     return available
 
 
+def stretches(n: int, pieces: int) -> list[tuple[int, int]]:
+    """The rows 0 to n in about equal stretches: first and last of each."""
+    ends = [n * i // pieces for i in range(pieces + 1)]
+    return list(zip(ends[:-1], ends[1:], strict=True))
+
+
 def share(job: Callable[[Any], T], parts: Iterable[Any], n_jobs: int | None) -> list[T]:
     """The job for each part, in threads; results in the order of the parts."""
     parts, n_threads = list(parts), threads(n_jobs)

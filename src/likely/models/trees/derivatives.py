@@ -35,7 +35,7 @@ FIXED_NORMAL, NORMAL, BERNOULLI, CATEGORICAL, POISSON = range(5)
     )
 )
 @no_type_check
-def closed_form(kind, eta, y, g, h, start, stop):  # noqa: PLR0917
+def closed_form(kind, eta, y, g, h, start, stop):  # noqa: PLR0917, C901
     """Fill g and h, (k, n), for η, (n, k), in these rows."""
     k = eta.shape[1]
     if kind == FIXED_NORMAL:

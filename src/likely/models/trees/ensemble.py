@@ -61,7 +61,7 @@ class Trees(eqx.Module):
         bins: Bins,
         grown: Sequence[Grown],
         start: Float[np.ndarray, " k"],
-        groups: Sequence[int] | None = None,
+        groups: Int[np.ndarray, " t"] | None = None,
     ) -> "Trees":
         """Grown trees, put together."""
         roots = np.cumsum([0, *(len(tree.nodes) for tree in grown)])
@@ -71,7 +71,7 @@ class Trees(eqx.Module):
             for tree, at in zip(grown, before, strict=False)
         ]
         if groups is None:
-            groups = [0] * len(grown)
+            groups = np.zeros(len(grown), np.int32)
         return cls(
             bins,
             np.concatenate([closed(tree.nodes) for tree in grown]),
@@ -171,8 +171,7 @@ class Trees(eqx.Module):
         if n * len(self) < 20_000:
             kernel(*arguments, 0, n)
             return
-        from likely.models.trees.compiled import share, threads
+        from likely.models.trees.compiled import share, stretches, threads
 
-        ends = np.linspace(0, n, threads(n_jobs) + 1).astype(int)
-        parts = zip(ends[:-1], ends[1:], strict=True)
+        parts = stretches(n, threads(n_jobs))
         share(lambda part: kernel(*arguments, *part), parts, n_jobs)

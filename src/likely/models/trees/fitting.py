@@ -106,7 +106,7 @@ def grow(  # noqa: PLR0917
         np.ascontiguousarray(task.stats),
         task.label,
         bins.categorical,
-        _whole_limits(task, limits),
+        whole_limits(task, limits),
         np.array([limits.min_leaf, limits.min_split, limits.min_gain, 0.0]),
         task.units,
         np.uint64(seed),
@@ -114,7 +114,8 @@ def grow(  # noqa: PLR0917
     return Grown(nodes, set_at, sets, values(task, sums), about[:, 1], about[:, 0])
 
 
-def _whole_limits(task: Task, limits: TreeLimits) -> np.ndarray:
+def whole_limits(task: Task, limits: TreeLimits) -> np.ndarray:
+    """The limits that are whole numbers, as the kernel has them."""
     best_first = limits.max_leaves < 2**31 - 1
     return np.array(
         [

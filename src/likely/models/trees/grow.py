@@ -51,9 +51,9 @@ def next_random(state):
 
 @inner
 @no_type_check
-def score(z, criterion, units, floor):
+def score(z, criterion, units, floor):  # noqa: C901
     """The score of sums z of statistics; `units` turns them into numbers."""
-    if criterion == GINI or criterion == ENTROPY:
+    if criterion <= ENTROPY:
         total, found = 0.0, 0.0
         for c in range(len(z)):
             total += z[c]
@@ -133,7 +133,7 @@ def list_bins(seen, bins):
 
 @inner
 @no_type_check
-def order_categories(hist, bins, n_bins, n_classes, keys):
+def order_categories(hist, bins, n_bins, n_classes, keys):  # noqa: C901
     """Sort the categories by their mean target (or share of the main class)."""
     main, m = 0, hist.shape[1]
     if n_classes:
@@ -276,7 +276,7 @@ def grow_tree(  # noqa: PLR0915, PLR0917, C901
     features, state = np.arange(d), np.full(1, seed)
     spare = np.empty(n, np.int32)
     own = np.empty((n, 2 if n_classes else n_sums), np.int64)
-    pair = m == 2 and (criterion == GINI or criterion == SQUARED)
+    pair = m == 2 and criterion in (GINI, SQUARED)
     frontier, waiting = np.zeros(min(most, 4096), np.int64), 0
     ready = np.zeros((min(most, 4096), 4))
     members = np.zeros((min(most, 4096), 4), np.uint64)

@@ -126,7 +126,7 @@ TREES = (const(uint64, 1), const(int32, 1), const(uint64, 2), const(int64, 1))
     )
 )
 @no_type_check
-def add_leaves(  # noqa: PLR0917
+def add_leaves(  # noqa: PLR0917, C901
     X,
     cuts,
     categorical,

@@ -1,9 +1,11 @@
 r"""A tree whose splits gain log-likelihood, for any family.
 
 At a node with rows at their own maximum η̂ the derivatives G of the two sides of a cut are
-opposite, and $\tfrac12 \sum_j G_j^2 / H_j$ on both sides is what one Newton step would gain (the
-score test). The best cut by that measure is tried; what is recorded is the true gain,
-$\sum \log p(y \mid \hatη_{\text{child}}) - \sum \log p(y \mid \hatη)$, at the children's own maxima.
+opposite, and $\tfrac12 \sum_j G_j^2 / H_j$ of both sides is what one Newton step would gain:
+the score test. (For Poisson and normal families the true gain is as cheap.) The best cut
+by that measure is tried; what is recorded is the true gain,
+$\sum \log p(y \mid \hatη_{\text{child}}) - \sum \log p(y \mid \hatη)$, at the children's
+own maxima.
 """
 
 import heapq
@@ -17,15 +19,18 @@ from jaxtyping import Float, Int
 
 from likely.core.precision import float64
 from likely.core.rows import pad, size_class
-from likely.families import AbstractFamily, Huber, Laplace, Normal, StudentT
+from likely.families import AbstractFamily, Huber, Laplace, Normal, Poisson, StudentT
 from likely.models.trees.bins import Bins
 from likely.models.trees.ensemble import Grown
 from likely.models.trees.fitting import (
     NEWTON,
     NO_LABEL,
+    NORMAL,
+    POISSON,
     Task,
     TreeLimits,
-    _whole_limits,
+    moment_task,
+    whole_limits,
 )
 from likely.models.trees.fixed_point import fixed_products, fixed_weights
 from likely.typing import Batch
@@ -85,15 +90,13 @@ def grow_likelihood(  # noqa: PLR0917
 ) -> Grown:
     """Grow a tree on rows (X, y, w) that all have weight; values are η."""
     _, y, w = data
-    asked, k = _Likelihood(family, y, w), family.n_eta
-    whole, unit = fixed_weights(w)
-    stats = np.zeros((len(y), 1 + 2 * k), np.int64)
-    stats[:, 0] = whole
+    asked = _Likelihood(family, y, w)
+    task, floor = _task(family, y, w)
 
     def split(node: _Node) -> _Split | None:
         if node.depth >= limits.max_depth or len(node.rows) < 2:
             return None
-        return _best_split(bins, codes, stats, unit, limits, asked, node)
+        return _best_split(bins, codes, task, floor, limits, asked, node)
 
     nodes = [asked.node(np.arange(len(y), dtype=np.int32), 0, seed)]
     words, gains, set_at, sets = [0], [0.0], [-1], []
@@ -129,11 +132,38 @@ def grow_likelihood(  # noqa: PLR0917
     )
 
 
+def _task(family: AbstractFamily, y: np.ndarray, w: np.ndarray) -> tuple[Task, float]:
+    """Statistics of the rows, and the least variance that counts as one."""
+    moments = moment_task(y, w)
+    if type(family) is Normal and family.scale is None:
+        floor = 1e-10 * float(np.average((y - moments.centre) ** 2, weights=w))
+        return moments._replace(criterion=NORMAL, n_stats=3), floor
+    whole, unit = fixed_weights(w)
+    if type(family) is Poisson:
+        counts, own = fixed_products(y, whole, unit)
+        stats, units = np.stack([whole, counts], axis=1), np.array([unit, own])
+        return Task(stats, NO_LABEL, units, POISSON, 2), 0.0
+    stats = np.zeros((len(y), 1 + 2 * family.n_eta), np.int64)
+    stats[:, 0] = whole
+    units = np.full(stats.shape[1], unit)
+    return Task(stats, NO_LABEL, units, NEWTON, stats.shape[1]), 0.0
+
+
+def _differentiate(task: Task, asked: _Likelihood, node: _Node) -> None:
+    """Put the derivatives at the node's η into the statistics of its rows."""
+    rows, at = node.rows, 1
+    for part in asked.derivatives(node):
+        for column in part.T:
+            whole, own = fixed_products(column, task.stats[rows, 0], task.units[0])
+            task.stats[rows, at], task.units[at] = whole, own
+            at += 1
+
+
 def _best_split(  # noqa: PLR0917
     bins: Bins,
     codes: np.ndarray,
-    stats: np.ndarray,
-    unit: float,
+    task: Task,
+    floor: float,
     limits: TreeLimits,
     asked: _Likelihood,
     node: _Node,
@@ -141,22 +171,18 @@ def _best_split(  # noqa: PLR0917
     """The best cut by the score test, tried with the children's own maxima."""
     from likely.models.trees.grow import grow_tree
 
-    rows, units = node.rows.copy(), [unit]
-    for part in asked.derivatives(node):
-        for column in part.T:
-            whole, own = fixed_products(column, stats[rows, 0], unit)
-            stats[rows, len(units)] = whole
-            units.append(own)
-    task = Task(stats, NO_LABEL, np.array(units), NEWTON, stats.shape[1])
+    if task.criterion == NEWTON:
+        _differentiate(task, asked, node)
+    rows = node.rows.copy()
     stump = limits._replace(max_depth=1, max_leaves=2)
     words, _, sets, about, _ = grow_tree(
         codes,
         rows,
-        stats,
+        task.stats,
         NO_LABEL,
         bins.categorical,
-        _whole_limits(task, stump),
-        np.array([limits.min_leaf, limits.min_split, 0.0, 0.0]),
+        whole_limits(task, stump),
+        np.array([limits.min_leaf, limits.min_split, 0.0, floor]),
         task.units,
         np.uint64(node.seed),
     )

@@ -46,7 +46,7 @@ def pruning_path(tree: Grown) -> tuple[np.ndarray, np.ndarray]:
     return alpha, count
 
 
-def pruned(tree: Grown, ccp_alpha: float) -> Grown:
+def pruned(tree: Grown, ccp_alpha: float | int) -> Grown:
     """The tree without the branches that are not worth α for each leaf."""
     alpha, _ = pruning_path(tree)
     left = (tree.nodes >> np.uint64(32)).astype(np.int64)

@@ -1,0 +1,42 @@
+"""How much a model needs each feature, with error bars."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from likely.plots.style import COLOURS, INK, SOFT, figure
+
+
+def importances(
+    values: np.ndarray,
+    errors: np.ndarray | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    label: str = "increase of the loss when shuffled, nats",
+    title: str = "What the model needs",
+) -> Figure:
+    """Bars, the most important feature on top.
+
+    Args:
+        values: (d,) importances.
+        errors: (d,) standard errors.
+        names: of the features.
+        label: of the axis.
+        title: what the picture shows.
+    """
+    names = [f"x{j}" for j in range(len(values))] if names is None else names
+    order = np.argsort(values, kind="stable")
+    drawn, (ax,) = figure(6.0, 0.28 * len(values) + 1.1)
+    places = np.arange(len(values))
+    ax.barh(places, values[order], color=COLOURS[0], height=0.7)
+    if errors is not None:
+        ax.errorbar(
+            values[order], places, xerr=2 * errors[order], fmt="none", ecolor=INK, lw=1
+        )
+        label += " (± 2 standard errors)"
+    ax.axvline(0, color=SOFT, lw=0.8)
+    ax.set_yticks(places, [str(names[j]) for j in order])
+    ax.set(xlabel=label)
+    ax.set_title(title, loc="left", color=INK)
+    return drawn
