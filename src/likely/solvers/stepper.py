@@ -27,6 +27,9 @@ from likely.typing import (
     Trace,
 )
 
+SMALL = 2**14
+"""Entries up to which a copy costs less than a loop of its own."""
+
 
 class Run(NamedTuple):
     """Where a run stands."""
@@ -208,6 +211,12 @@ def _chosen(yes: Array, new: PyTree, old: PyTree) -> PyTree:
 
 
 def _largest(tree: PyTree) -> Float[Array, ""]:
-    """The largest absolute entry of all leaves."""
-    tops = [jnp.max(jnp.abs(leaf), initial=0.0) for leaf in jax.tree.leaves(tree)]
-    return jnp.max(jnp.stack(tops)) if tops else jnp.zeros(())
+    """The largest absolute entry of all leaves; small ones are looked at together."""
+    leaves = [jnp.ravel(leaf) for leaf in jax.tree.leaves(tree)]
+    if not leaves:
+        return jnp.zeros(())
+    large = [leaf for leaf in leaves if leaf.size > SMALL]
+    small = [leaf for leaf in leaves if leaf.size <= SMALL]
+    parts = [*large, jnp.concatenate(small)] if small else large
+    tops = [jnp.max(jnp.abs(part), initial=0.0) for part in parts]
+    return jnp.max(jnp.stack(tops)) if len(tops) > 1 else tops[0]

@@ -48,6 +48,7 @@ class Loop(eqx.Module):
         data: all the rows, absent ones made harmless; of a stream some of them.
         mean_weight: of all the rows.
         key: for the batch order, a function of (key, epoch).
+        stride: the trace keeps each so-manieth step.
         capacity: how many steps the trace keeps; a longer run is thinned evenly.
         layout: where rows and parameters live, on several devices; see
             `training.Layout`.
@@ -57,6 +58,7 @@ class Loop(eqx.Module):
     data: Batch
     mean_weight: Array
     key: Key | None
+    stride: Int[Array, ""]
     capacity: int = eqx.field(static=True)
     layout: Any = eqx.field(static=True, default=None)
 
@@ -66,8 +68,8 @@ class Loop(eqx.Module):
     ) -> "Loop":
         """Put together.
 
-        The options are `key`, `capacity`, `layout`, and for a stream the number of its
-        rows `n` and their `mean_weight`.
+        The options are `key`, `capacity`, `layout`; for a stream the number of its
+        rows `n` and their `mean_weight`; for members the most `steps` of any.
         """
         order, noise = (None, None)
         if options["key"] is not None:
@@ -78,7 +80,8 @@ class Loop(eqx.Module):
         mean = options.get("mean_weight")
         mean = jnp.asarray(data.w).mean() if mean is None else mean
         capacity, layout = options["capacity"], options.get("layout")
-        return cls(stepper, fill_absent(data), mean, order, capacity, layout)
+        stride = stride_of(options.get("steps", solver.steps), capacity)
+        return cls(stepper, fill_absent(data), mean, order, stride, capacity, layout)
 
     def start(self, model: Any, state: State) -> Progress:
         """Before the first step."""
@@ -87,7 +90,7 @@ class Loop(eqx.Module):
         best = None
         if watch is not None:
             best = watch.init(run.loss, params, state, self.capacity)
-        return Progress(run, best, self.blank(self.capacity, run))
+        return Progress(run, best, self.blank(self.capacity + 1, run))
 
     def advance(self, progress: Progress, first: Any, until: Any = FOREVER) -> Progress:
         """Steps `first`, ..., `until` − 1, with looks at the validation rows if any.
@@ -135,14 +138,12 @@ class Loop(eqx.Module):
 
     def record(self, trace: Trace, entry: Trace, at: Array, runs: Array) -> Trace:
         """The trace with one more step, if it is one of those that are kept."""
-        stride = 1 + jnp.maximum(self.solver.steps - 1, 0) // (self.capacity - 1)
-        slot = jnp.minimum(at // stride, self.capacity - 1)
-        keep = runs & (at % stride == 0)
+        # one place for all members of a `vmap`; the last one is a bin
+        slot = jnp.where(at % self.stride == 0, at // self.stride, self.capacity)
 
         def put(t: Array, e: Array) -> Array:
-            old = jax.lax.dynamic_index_in_dim(t, slot, keepdims=False)
-            new = jnp.where(keep, e, old).astype(t.dtype)
-            return jax.lax.dynamic_update_index_in_dim(t, new, slot, 0)
+            e = jnp.where(runs, e, jnp.nan).astype(t.dtype)
+            return jax.lax.dynamic_update_index_in_dim(t, e, slot, 0)
 
         return jax.tree.map(put, trace, entry)
 
@@ -163,8 +164,7 @@ class Loop(eqx.Module):
         data = data._replace(w=data.w * share)
         params = run.params if average is None else run.average
         loss, _ = self.stepper.loss(params, data, None, run.state)
-        looks = -(-self.solver.steps // self.block)
-        stride = 1 + jnp.maximum(looks - 1, 0) // (self.capacity - 1)
+        stride = stride_of(-(-self.solver.steps // self.block), self.capacity)
         best = watch.look(best, loss, run._replace(params=params), stride)
         stop = (best.waited >= watch.patience) & (run.reason == RUNNING)
         reason = jnp.where(stop, watch.reason, run.reason)
@@ -176,6 +176,7 @@ class Loop(eqx.Module):
         run, best, trace = progress
         params = run.params if self.solver.average is None else run.average
         state, loss = run.state, run.loss
+        trace = jax.tree.map(lambda a: a[: self.capacity], trace)
         if best is not None:
             params, state, loss = best.params, best.state, best.training
             trace = eqx.tree_at(
@@ -225,6 +226,11 @@ class Loop(eqx.Module):
 
         path = jax.tree.map(rows, run.params) if self.solver.path else None
         return Trace(rows(run.loss), rows(run.loss), rows(run.loss), path)
+
+
+def stride_of(steps: Any, capacity: int) -> Int[Array, ""]:
+    """Each so-manieth step of so many fits into a trace."""
+    return 1 + jnp.maximum(jnp.asarray(steps) - 1, 0) // (capacity - 1)
 
 
 @eqx.filter_jit

@@ -184,7 +184,7 @@ class Crowd(AbstractFeed):
         pass
 
     def _advanced(self, progress, first: int, until: int, limits: Array) -> Progress:
-        bounds = jnp.asarray([first, until], jnp.int32)
+        bounds = jnp.asarray([first, until, self.loop.solver.steps], jnp.int32)
         return self._call("advance", progress, limits, bounds)
 
     def _call(self, what: str, *args: Any) -> Any:
@@ -199,7 +199,8 @@ def _call(what: str, build, capacity, mesh, m: int, members, shared, *args) -> A
     def one(member, shared, *args):
         if what == "advance":
             progress, limit, bounds = args
-            loop, _ = _begun(build, capacity, member, shared, limit)
+            limits = limit, bounds[2]
+            loop, _ = _begun(build, capacity, member, shared, limits)
             return loop.advance(progress, bounds[0], bounds[1])
         loop, plan = _begun(build, capacity, member, shared, None)
         if what == "finish":
@@ -238,16 +239,16 @@ def _plan(build: Build, member: Any, shared: Any) -> Plan:
 
 
 def _begun(
-    build: Build, capacity: int, member: Any, shared: Any, limit: Any
+    build: Build, capacity: int, member: Any, shared: Any, limits: tuple | None
 ) -> tuple[Loop, Plan]:
-    """The loop of a member, and its plan."""
+    """The loop of a member, and its plan; the limits are its own and the largest."""
     plan = _plan(build, member, shared)
     solver = plan.solver
-    if limit is not None:
-        solver = eqx.tree_at(lambda s: s.steps, solver, limit)
-    loop = Loop.of(
-        solver, plan.objective, plan.model, plan.data, key=plan.key, capacity=capacity
-    )
+    options = {"key": plan.key, "capacity": capacity}
+    if limits is not None:
+        solver = eqx.tree_at(lambda s: s.steps, solver, limits[0])
+        options["steps"] = limits[1]
+    loop = Loop.of(solver, plan.objective, plan.model, plan.data, **options)
     return loop, plan
 
 
