@@ -43,6 +43,7 @@ _NAMES = {
     "DecisionTreeClassifier": "likely.estimators",
     "DecisionTreeRegressor": "likely.estimators",
     "ElasticNet": "likely.estimators",
+    "Ensemble": "likely.selection",
     "GammaRegressor": "likely.estimators",
     "GaussianNB": "likely.estimators",
     "GradientBoostingClassifier": "likely.estimators",
@@ -66,28 +67,20 @@ _NAMES = {
     "PoissonRegressor": "likely.estimators",
     "RandomForestClassifier": "likely.estimators",
     "RandomForestRegressor": "likely.estimators",
-    "Ensemble": "likely.selection",
-    "GaussianNB": "likely.estimators",
-    "KNeighborsClassifier": "likely.estimators",
-    "KNeighborsRegressor": "likely.estimators",
-    "LinearRegression": "likely.estimators",
-    "LinearSVC": "likely.estimators",
-    "LogisticRegression": "likely.estimators",
-    "Nystroem": "likely.estimators",
     "Ridge": "likely.estimators",
     "RoundedRegression": "likely.estimators",
     "SVC": "likely.estimators",
     "SVR": "likely.estimators",
     "SplineRegressor": "likely.estimators",
+    "Stacking": "likely.selection",
     "anova": "likely.inference",
     "compare": "likely.estimators",
     "correlation": "likely.inference",
-    "Stacking": "likely.selection",
     "cross_validate": "likely.selection",
     "linearity_test": "likely.estimators",
     "load": "likely.files",
-    "partial_effect": "likely.estimators",
     "partial_dependence": "likely.selection",
+    "partial_effect": "likely.estimators",
     "permutation_importance": "likely.selection",
     "save": "likely.files",
     "t_test": "likely.inference",
@@ -137,7 +130,9 @@ if TYPE_CHECKING:
         typing as typing,
         workbench as workbench,
     )
-    from likely.core import tune_host as tune_host
+    from likely.core import (
+        tune_host as tune_host,
+    )
     from likely.estimators import (
         SVC as SVC,
         SVR as SVR,
@@ -167,8 +162,6 @@ if TYPE_CHECKING:
         Nystroem as Nystroem,
         Perceptron as Perceptron,
         PoissonRegressor as PoissonRegressor,
-        LinearRegression as LinearRegression,
-        LogisticRegression as LogisticRegression,
         RandomForestClassifier as RandomForestClassifier,
         RandomForestRegressor as RandomForestRegressor,
         Ridge as Ridge,
@@ -178,7 +171,10 @@ if TYPE_CHECKING:
         linearity_test as linearity_test,
         partial_effect as partial_effect,
     )
-    from likely.files import load as load, save as save
+    from likely.files import (
+        load as load,
+        save as save,
+    )
     from likely.inference import (
         anova as anova,
         correlation as correlation,
@@ -187,8 +183,6 @@ if TYPE_CHECKING:
     from likely.selection import (
         Ensemble as Ensemble,
         Stacking as Stacking,
-        cross_validate as cross_validate,
-    from likely.selection import (
         cross_validate as cross_validate,
         partial_dependence as partial_dependence,
         permutation_importance as permutation_importance,

@@ -188,9 +188,6 @@ class AbstractNetwork(AbstractPredictor):
         )
 
     def _batch_rows(self, n: int) -> int:
-        return min(200, n) if self.batch_size == "auto" else int(self.batch_size)
-
-    def _rows(self, n: int) -> int:
         return 200 if self.batch_size == "auto" else int(self.batch_size)
 
     def _hyper(self) -> dict[str, np.ndarray]:

@@ -183,8 +183,6 @@ def disc_feature(X: Any) -> Float[np.ndarray, "n 1"]:
     return np.maximum(0.0, 1 - (X**2).sum(1))[:, None]
 
 
-def structural_risk(empirical: float, n: int, h: float, *, eta: float = 0.05) -> float:
-    r"""Vapnik's bound on the risk, true with probability 1 − η (D27):
 def structural_risk(
     empirical: float | int, n: int, h: float | int, *, eta: float = 0.05
 ) -> float:

@@ -9,12 +9,12 @@ from likely.plots.path import path
 from likely.plots.trace import trace
 from likely.plots.tree import tree
 
-__all__ = ["checkpoint_timeline", "computation_graph", "margin", "path", "trace"]
 __all__ = [
     "checkpoint_timeline",
     "computation_graph",
     "dependence",
     "importances",
+    "margin",
     "path",
     "trace",
     "tree",

@@ -1,7 +1,9 @@
-"""4. What needs estimators: cross-validation in one program, mixtures of predictors."""
+"""4. What needs estimators: cross-validation in one program, mixtures, importances."""
 
 from likely.selection.cross_validation import CrossValidation, cross_validate
+from likely.selection.dependence import PartialDependence, partial_dependence
 from likely.selection.ensemble import Ensemble
+from likely.selection.importance import Importance, permutation_importance
 from likely.selection.mixed import MixedPredictive
 from likely.selection.mixing import Mixing, mixing_weights
 from likely.selection.stacking import Stacking
@@ -9,22 +11,13 @@ from likely.selection.stacking import Stacking
 __all__ = [
     "CrossValidation",
     "Ensemble",
+    "Importance",
     "MixedPredictive",
     "Mixing",
+    "PartialDependence",
     "Stacking",
     "cross_validate",
     "mixing_weights",
-"""4. What needs estimators: cross-validation in one program, importances, dependence."""
-
-from likely.selection.cross_validation import CrossValidation, cross_validate
-from likely.selection.dependence import PartialDependence, partial_dependence
-from likely.selection.importance import Importance, permutation_importance
-
-__all__ = [
-    "CrossValidation",
-    "Importance",
-    "PartialDependence",
-    "cross_validate",
     "partial_dependence",
     "permutation_importance",
 ]

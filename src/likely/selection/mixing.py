@@ -48,7 +48,6 @@ def mixing_weights(
         max_steps: limit of rounds.
     """
     L = np.asarray(log_probs, np.float64)
-    if L.ndim != 2 or L.size == 0 or np.isnan(L).any() or (np.inf == L).any():
     if L.ndim != 2 or L.size == 0 or np.isnan(L).any() or np.isposinf(L).any():
         raise InputError(f"log_probs has shape {L.shape} or NaN; give numbers, (n, m).")
     w = check_weights(np.ones(len(L)) if w is None else w, len(L))

@@ -10,18 +10,6 @@ from likely.models.trees.bins import Bins
 from likely.models.trees.ensemble import Grown
 from likely.models.trees.fixed_point import BITS
 
-NUMBERS = [
-    "min_leaf",
-    "min_hessian",
-    "min_gain",
-    "l2",
-    "smooth",
-    "unit_g",
-    "unit_h",
-    "unit_w",
-    "bits",
-]
-
 
 class Limits(NamedTuple):
     """When to stop splitting.
