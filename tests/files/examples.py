@@ -63,6 +63,7 @@ from likely.solvers.minibatches import Minibatches
 from likely.solvers.stationary import StationaryPoint, step_forecast
 from likely.solvers.steepest_descent import SteepestDescent
 from likely.typing import Batch, Solution, Status, Trace
+from likely.workbench.target import Target
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(20, 3))
@@ -82,6 +83,21 @@ def frame():
     import pandas
 
     return pandas.DataFrame({"size": X[:, 0], "kind": ["a", "b"] * 10})
+
+
+def _predictive() -> families.Predictive:
+    return families.Predictive(families.Normal(), np.ones((4, 2)))
+
+
+def _table_model() -> Any:
+    """The null model of a table, as a run leaves it behind."""
+    encoder = preprocess.TableEncoder().fit(frame())
+    model = lk.NullRegressor().fit(X, Y)
+    target = Target("y", "real", "normal", "it has numbers")
+    return lk.workbench.TableModel(
+        "null", target, {"scaled": encoder}, (("scaled", model),), np.ones(1),
+        1.0, 1.0, np.sort(np.abs(Y)), np.ones(20),
+    )  # fmt: skip
 
 
 def grown() -> Grown:
@@ -169,6 +185,24 @@ TRANSFORMERS: dict[str, Callable[[], Any]] = {
 }
 
 OBJECTS: dict[str, Callable[[], Any]] = {
+    "null models": lambda: [
+        lk.NullRegressor("gamma").fit(X, np.abs(Y)),
+        lk.NullClassifier().fit(X, LABELS),
+        lk.LogTarget(lk.NullRegressor()).fit(X, np.abs(Y)),
+    ],
+    "compound distributions": lambda: [
+        families.Stretched(_predictive(), 1.5),
+        families.Exponentiated(_predictive()),
+        families.Mixed([_predictive(), _predictive()], np.array([0.5, 0.5])),
+    ],
+    "scores": lambda: [
+        evaluate.mean_score(Y),
+        evaluate.reliability_of_events(Y > 0, np.full(20, 0.4)),
+        evaluate.uniformity(np.linspace(0, 1, 20)),
+        evaluate.threshold_curve(Y > 0, Y),
+    ],
+    "spec": lambda: lk.workbench.Spec(data="iris", kinds={"a": "code"}),
+    "table model": _table_model,
     "svc": lambda: lk.SVC(probability=True).fit(X, LABELS),
     "svc, three classes": lambda: lk.SVC(probability=True).fit(X, np.arange(20) % 3),
     "svr": lambda: lk.SVR(probability=True).fit(X, Y),

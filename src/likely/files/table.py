@@ -95,6 +95,9 @@ PLACES = {
     "likely.solvers.steepest_descent": "SteepestDescent",
     "likely.solvers.stopping": "GradientNorm ParameterChange RelativeLoss Validation",
     "likely.solvers.whitened": "Whitened",
+    "likely.evaluate.calibration": "Reliability Uniformity",
+    "likely.evaluate.curves": "ThresholdCurve",
+    "likely.evaluate.scores": "Score",
     "likely.evaluate.splits": "Folds Split",
     "likely.evaluate.thresholds": "OperatingPoints",
     "likely.preprocess.basis": "FourierBasis Interactions NaturalSpline "
