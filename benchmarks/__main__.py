@@ -11,7 +11,7 @@ from rich.table import Table
 
 from benchmarks.harness import measure
 
-MODULES = ("spine", "lasso", "tables", "startup")
+MODULES = ("spine", "lasso", "tables", "startup", "trees")
 
 
 def main() -> None:
