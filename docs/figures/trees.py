@@ -26,7 +26,10 @@ boosted = lk.GradientBoostingRegressor(
 ).fit(x[:, None], y)
 drawn, axes = figure(9.2, 3.2, columns=2)
 for ax, model, title in zip(
-    axes, (forest, boosted), ("A forest: mixture of leaves", "Boosted mean and scale")
+    axes,
+    (forest, boosted),
+    ("A forest: mixture of leaves", "Boosted mean and scale"),
+    strict=True,
 ):
     low, high = model.predict_interval(grid, coverage=0.9)
     ax.plot(x, y, ".", color=SOFT, ms=2, alpha=0.5, rasterized=True)
