@@ -15,6 +15,7 @@ MODULES = (
     "spine",
     "lasso",
     "tables",
+    "trees",
     "svm",
     "training",
     "layers",

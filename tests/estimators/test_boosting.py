@@ -32,6 +32,8 @@ def test_trees_equal_those_of_scikit_learn(classes, table):
         return
     y = np.digitize(y, np.quantile(y, np.arange(1, classes) / classes))
     ours = lk.GradientBoostingClassifier(n_estimators=10, **settings).fit(X, y)
+    if classes > 2:  # all logits move at once, so each step is (c − 1)/c of Newton's
+        other["learning_rate"] = 0.1 * (classes - 1) / classes
     peer = ensemble.HistGradientBoostingClassifier(**other).fit(X, y)
     np.testing.assert_allclose(
         ours.predict_proba(X), peer.predict_proba(X), rtol=2e-4, atol=1e-6
@@ -44,7 +46,7 @@ def test_trees_equal_those_of_scikit_learn(classes, table):
         (families.Normal(1.0), True),
         (families.Normal(), False),
         (families.Bernoulli(), True),
-        (families.Categorical(3), True),
+        (families.Categorical(3), False),
         (families.Poisson(), False),
     ],
     ids=str,

@@ -65,3 +65,20 @@ def test_files_are_the_same_bytes(tmp_path):
         save(model, tmp_path / f"{i}.likely", card=False)
         written.add((tmp_path / f"{i}.likely").read_bytes())
     assert len(written) == 1
+
+
+def test_kernels_are_kept_in_the_private_cache_and_load_late():
+    code = (
+        "import sys, likely.estimators; print('numba' in sys.modules);"
+        "import likely.models.trees.kernels as k;"
+        "print(k.add_leaves._cache.cache_path, len(k.add_leaves.signatures));"
+        "import numba; print(repr(numba.config.CACHE_DIR))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    early, place, others = done.stdout.splitlines()
+    assert early == "False"
+    assert place.startswith(os.environ["LIKELY_CACHE_DIR"])
+    assert place.endswith(" 1")
+    assert others == "''"

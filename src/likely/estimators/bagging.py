@@ -51,7 +51,7 @@ def _fit_members(ensemble: Any, base: Any, rows: Rows, y: np.ndarray) -> np.ndar
             columns = np.sort(rng.permutation(d)[:wanted])
             counts = draws(seed, m, n, size) if ensemble.bootstrap else np.ones(n)
             unseen[m] = counts == 0
-            member = clone(base)
+            member: Any = clone(base)
             if "random_state" in member.get_params(deep=False):
                 member.set_params(random_state=int(rng.integers(2**31)))
             seen = counts > 0  # what is absent is left out: other libraries look at it
@@ -91,6 +91,9 @@ class BaggingClassifier(AbstractHostClassifier):
         columns_: the columns of each.
         oob_score_: accuracy out of bag.
     """
+
+    estimators_: list
+    columns_: list
 
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(
@@ -175,6 +178,9 @@ class BaggingRegressor(AbstractHostRegressor):
         scale_: root of the mean squared error, out of bag where there is such a row.
         oob_score_: R² out of bag.
     """
+
+    estimators_: list
+    columns_: list
 
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(

@@ -88,7 +88,8 @@ def _signs(constraints: Any, d: int, estimator: Any) -> np.ndarray:
 def _validation(estimator: Any, rows: Rows, X_val: Any, y_val: Any, seed: int):
     """Training and validation rows: those given, or a share held out."""
     if X_val is not None:
-        X_val = check_array(X_val, dtype=np.float64, ensure_all_finite=False)
+        check: Any = check_array
+        X_val = check(X_val, dtype=np.float64, ensure_all_finite=False)
         if (
             X_val.shape[1] != rows.X.shape[1]
             or y_val is None

@@ -48,7 +48,8 @@ def tree(
                 to = places[int(left[node]) + side]
                 ax.plot([x, to[0]], [-depth, -to[1]], color=SOFT, lw=1, zorder=1)
                 middle = 0.5 * (x + to[0]), -depth - 0.5
-                ax.text(*middle, word, color=SOFT, fontsize=7, ha="center")
+                white = {"fc": "white", "ec": "none", "pad": 1}
+                ax.text(*middle, word, color=SOFT, fontsize=7, ha="center", bbox=white)
         hidden = left[node] >= 0 and not inner
         text = "..." if hidden else words[node].replace(", ", "\n", 1)
         colour = INK if inner else COLOURS[0]

@@ -53,7 +53,8 @@ def partial_dependence(
             raise InputError(f"column {feature} has no number; give a grid.")
         values = np.unique(known)
         if len(values) > points:
-            values = np.linspace(*np.quantile(known, [0.01, 0.99]), points)
+            low, high = np.quantile(known, [0.01, 0.99])
+            values = np.linspace(low, high, points)
         grid = values
     grid = np.asarray(grid, dtype=np.float64)
     ask = getattr(estimator, "predict_proba", None) or estimator.predict

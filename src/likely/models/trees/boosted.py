@@ -1,7 +1,7 @@
 """One gradient tree from Python: the arrays that its threads share, and its limits."""
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -67,15 +67,20 @@ class Booster:
             np.empty((most, d), bool),
         )
 
-    def grow(
+    def grow(  # noqa: PLR0917
         self,
         g: Float[np.ndarray, " n"],
         h: Float[np.ndarray, " n"],
         rows: Int[np.ndarray, " r"],
         features: Bool[np.ndarray, " d"],
         pool: ThreadPoolExecutor | None = None,
+        *,
+        location: bool = False,
     ) -> tuple[Grown, Int[np.ndarray, "l 3"]]:
         """A tree for these derivatives; `rows` are left in the order of its leaves.
+
+        A leaf needs a curvature of at least 1e-3 (where η is a location and has the units
+        of y, 1e-3 of a mean row), or its step would be a guess.
 
         Returns the tree and, for each leaf, its node and its first and last row.
         """
@@ -88,7 +93,7 @@ class Booster:
         numbers = np.array(
             [
                 limits.min_leaf,
-                1e-3 * min(mean_h, 1.0),
+                1e-3 * (mean_h if location else 1.0),
                 limits.min_gain,
                 limits.l2,
                 limits.smooth * mean_h,
@@ -122,7 +127,7 @@ class Booster:
         steps = [limits.max_leaves, limits.max_depth, self.bits, 1 + helpers]
         settings = np.array([*steps, len(rows) == n], np.int64)
         waiting = [pool.submit(help_grow, job) for _ in range(helpers)] if pool else []
-        *tree, leaves = grow_leafwise(job, settings)
+        found: Any = grow_leafwise(job, settings)
         for helper in waiting:
             helper.result()
-        return Grown(*tree), leaves
+        return Grown(*found[:-1]), found[-1]

@@ -46,6 +46,8 @@ from likely.models.trees.fixed_point import fixed_weights
 from likely.models.trees.kernels import add_leaves
 from likely.typing import Batch
 
+LOCATIONS = (Normal, Laplace, StudentT, Huber)
+"""Families whose first entry of η has the units of y."""
 SEEN = 10_000
 """The training loss is followed on this many rows."""
 
@@ -119,6 +121,7 @@ def boost(  # noqa: PLR0917, C901
     start = marginal(family, data.y, data.w)
     eta = np.tile(start, (n, 1))
     derive = derivatives_of(family, data.y, n_threads)
+    has_location = isinstance(family, LOCATIONS)
     seen = slice(0, SEEN)
     losses = _Losses(family, data.y[seen], data.w[seen])
     held = None if validation is None else _Held(family, bins, validation, start)
@@ -137,7 +140,9 @@ def boost(  # noqa: PLR0917, C901
                 rows = np.arange(n, dtype=np.int32)
                 booster.signs = settings.signs.astype(np.int8) * np.int8(j == 0)
                 chosen = _some_features(rng, len(bins.categorical), settings.colsample)
-                tree, leaves = booster.grow(g[j], h[j], rows, chosen, pool)
+                tree, leaves = booster.grow(
+                    g[j], h[j], rows, chosen, pool, location=has_location and j == 0
+                )
                 tree = tree._replace(value=settings.rate * tree.value)
                 add_to_rows(eta, j, rows, leaves, tree.value)
                 grown.append(tree)
@@ -296,7 +301,7 @@ def _automatic(family, eta, y):
     g = jax.vmap(jax.grad(nats))(eta, y)
     H = jax.vmap(jax.hessian(nats))(eta, y)
     h = jnp.diagonal(H, axis1=1, axis2=2)
-    location = isinstance(family, Normal | Laplace | StudentT | Huber)
+    location = isinstance(family, LOCATIONS)
     first = (jnp.arange(family.n_eta) == 0) & location
     least = jnp.where(first[None], g**2, jnp.abs(g))
     h = jnp.maximum(jnp.nan_to_num(h), least)

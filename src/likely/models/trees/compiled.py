@@ -7,6 +7,7 @@ first imported, and never again for another kind of array.
 """
 
 import hashlib
+import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,13 +21,14 @@ from numba import njit, types
 from likely.core.cache import private_folder
 
 T = TypeVar("T")
+_config: Any = numba.config
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 @contextmanager
 def _private_cache() -> Iterator[bool]:
     """Whether and where to keep programs; a folder the user has chosen is left alone."""
-    if numba.config.CACHE_DIR:
+    if _config.CACHE_DIR:
         yield True
         return
     text = b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))
@@ -35,11 +37,11 @@ def _private_cache() -> Iterator[bool]:
     if folder is None:
         yield False
         return
-    numba.config.CACHE_DIR = str(folder)
+    _config.CACHE_DIR = str(folder)
     try:
         yield True
     finally:
-        numba.config.CACHE_DIR = ""
+        _config.CACHE_DIR = ""
 
 
 def kernel(signature: Any, **options: Any) -> Callable:
@@ -85,3 +87,9 @@ def share(job: Callable[[Any], T], parts: Iterable[Any], n_jobs: int | None) -> 
         return [job(part) for part in parts]
     with ThreadPoolExecutor(min(n_threads, len(parts))) as pool:
         return list(pool.map(job, parts))
+
+
+def compile_kernels() -> None:
+    """Compile every kernel into the cache: what the first use would do."""
+    for name in ("kernels", "grow", "leafwise", "derivatives", "shap_kernel"):
+        importlib.import_module(f"likely.models.trees.{name}")

@@ -9,7 +9,7 @@ second derivative is one that is positive: the expected one (Fisher's) where it 
 | normal, fixed σ | μ | $(μ-y)/σ^2$ | $1/σ^2$ |
 | normal | μ, log σ | $(μ-y)/σ^2$, $1-z^2$ | $1/σ^2$, 2 (expected) |
 | Bernoulli | log-odds | $p-y$ | $p(1-p)$ |
-| categorical | logits | $p_c-1_{y=c}$ | $p_c(1-p_c)$ |
+| categorical | k logits | $p_c-1_{y=c}$ | $p_c(1-p_c)\,\frac{k}{k-1}$: all logits move at once |
 | Poisson | log μ | $μ-y$ | $\max(μ, |μ-y|)$: no leaf moves by more than 1 |
 """
 
@@ -54,6 +54,7 @@ def closed_form(kind, eta, y, g, h, start, stop):  # noqa: PLR0917, C901
             g[0, i] = p - y[i]
             h[0, i] = p * (1 - p)
     elif kind == CATEGORICAL:
+        many = k / (k - 1.0)
         for i in range(start, stop):
             top, total = eta[i, 0], 0.0
             for c in range(1, k):
@@ -64,7 +65,7 @@ def closed_form(kind, eta, y, g, h, start, stop):  # noqa: PLR0917, C901
             for c in range(k):
                 p = g[c, i] / total
                 g[c, i] = p - (1.0 if y[i] == c else 0.0)
-                h[c, i] = p * (1 - p)
+                h[c, i] = p * (1 - p) * many
     else:
         for i in range(start, stop):
             mean = np.exp(min(eta[i, 0], 700.0))

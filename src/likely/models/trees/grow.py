@@ -320,7 +320,7 @@ def grow_tree(  # noqa: PLR0915, PLR0917, C901
             best, best_feature, best_low, best_n = least[MIN_GAIN], -1, 0, 0
             if n_classes and best == 0.0:
                 best = -np.inf  # what gains nothing yet may gain later: exclusive or
-            looked = 0
+            looked, best_cut = 0, 0
             for q in range(d):
                 if looked >= limits[MAX_FEATURES]:
                     break
@@ -350,6 +350,8 @@ def grow_tree(  # noqa: PLR0915, PLR0917, C901
                             if not categorical[f] and bins[0] != 0:
                                 best_low = 3  # nothing is missing: decided below
                             best_bins[:n_bins] = bins[:n_bins]
+                            after = bins[place + 1] if place + 1 < n_bins else 510
+                            best_cut = min((bins[place] + after) // 2, 255)
                 for b in range(n_bins):
                     hist[bins[b], :] = 0
             if best_feature < 0:
@@ -361,7 +363,7 @@ def grow_tree(  # noqa: PLR0915, PLR0917, C901
             frontier[waiting] = node
             ready[waiting, 0], ready[waiting, 1] = best, best_feature
             ready[waiting, 2] = best_low
-            ready[waiting, 3] = best_bins[best_n - 1]
+            ready[waiting, 3] = best_cut  # half-way over bins that nobody is in
             members[waiting, :] = U(0)
             if best_low == 2:
                 for b in range(best_n):

@@ -363,6 +363,11 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
             for b in range(1, cut + 1):
                 g += hist[2 * b]
                 hw += hist[2 * b + 1]
+            after = cut + 1
+            while after <= n_bins[f] and hist[2 * after + 1] == 0:
+                after += 1
+            # half-way over bins that nobody is in
+            cut = 255 if after > n_bins[f] else (cut + after) // 2
             if hist[1] == 0:  # nothing is missing here: later, go with the heavier side
                 low = 0 if 2 * (hw & mask) >= (totals[leaf, 1] & mask) else 1
             elif directions[leaf, f]:
