@@ -11,7 +11,7 @@ from rich.table import Table
 
 from benchmarks.harness import measure
 
-MODULES = ("spine", "lasso", "tables", "startup")
+MODULES = ("spine", "linear", "lasso", "tables", "startup")
 
 
 def main() -> None:

@@ -114,7 +114,7 @@ class Lasso(AbstractSparseRegressor):
         alphas: Any = None,
         cv: Any = None,
         max_iter: int = 10_000,
-        tol: float = 1e-12,
+        tol: float = 1e-14,
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -162,7 +162,7 @@ class ElasticNet(AbstractSparseRegressor):
         alphas: Any = None,
         cv: Any = None,
         max_iter: int = 10_000,
-        tol: float = 1e-12,
+        tol: float = 1e-14,
     ):
         self.alpha = alpha
         self.l1_ratio = l1_ratio

@@ -97,10 +97,10 @@ class HuberRegressor(AbstractLinearRegressor):
     def _notes(self) -> list[str]:
         return ['errors "model" are those of the sandwich (HC1) here']
 
-    def _estimate(self, evidence: Evidence, null: Any) -> Estimate:
+    def _estimate(self, evidence: Evidence) -> Estimate:
         u = float(np.log(self.scale_))
         C = joint_covariance(self.family_, evidence, u, robust=True)
-        return location_estimate(self, evidence, null, C)
+        return location_estimate(self, evidence, C)
 
 
 class LADRegressor(AbstractLinearRegressor):
@@ -143,12 +143,12 @@ class LADRegressor(AbstractLinearRegressor):
             'errors="model" or "bootstrap".'
         )
 
-    def _estimate(self, evidence: Evidence, null: Any) -> Estimate:
-        p = evidence.A.shape[1]
+    def _estimate(self, evidence: Evidence) -> Estimate:
+        p = evidence.p
         C = np.zeros((p + 1, p + 1))
         C[:p, :p] = median_covariance(evidence)
         C[p, p] = 1 / evidence.total
-        return location_estimate(self, evidence, null, C)
+        return location_estimate(self, evidence, C)
 
 
 class AbsoluteLearner(eqx.Module):
@@ -197,11 +197,11 @@ def publish(estimator: Any, phi: Solution) -> None:
 
 
 def location_estimate(
-    model: Any, evidence: Evidence, null: Any, C: np.ndarray
+    model: Any, evidence: Evidence, C: np.ndarray
 ) -> Estimate:
     """The estimate of a location model with a fitted scale, C of (B, log s)."""
-    own, nothing = model._likelihoods(null)
-    p = evidence.A.shape[1]
+    own, nothing = model._likelihoods()
+    p = evidence.p
     return Estimate(
         model._table_order(model.phi_),
         C[:p, :p],

@@ -123,7 +123,7 @@ class SplineLearner(eqx.Module):
         # back to the columns as they are: A = [B, 1] T
         T = jnp.diag(jnp.concatenate([1 / spread, jnp.ones(1)]))
         T = T.at[-1, :-1].set(-mean / spread)
-        covariance = T.T @ V @ T
+        covariance = T @ V @ T.T
         scale = 0.5 * jnp.log(variance)
         return SplineFit(model, scale, jnp.exp(rho), edf, covariance)
 
