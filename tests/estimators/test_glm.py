@@ -79,7 +79,9 @@ def test_huber_is_a_maximum_of_the_likelihood(diabetes):
 
 def test_negative_binomial_tends_to_poisson(rng):
     X = rng.normal(size=(400, 2))
-    y = rng.binomial(40, 1 / (1 + np.exp(2 - X[:, 0]))).astype(float)  # less than Poisson
+    y = rng.binomial(40, 1 / (1 + np.exp(2 - X[:, 0]))).astype(
+        float
+    )  # less than Poisson
     even = lk.PoissonRegressor().fit(X, y)
     extra = lk.NegativeBinomialRegressor().fit(X, y)
     np.testing.assert_allclose(extra.coef_, even.coef_, atol=1e-4)
@@ -171,7 +173,9 @@ def test_separating_columns_are_named():
     rng = np.random.default_rng(1)
     X = pd.DataFrame(rng.normal(size=(60, 3)), columns=["age", "sex", "dose"])
     y = X["dose"] > 0.2
-    with pytest.warns(SeparationWarning, match="a plane separates the classes, by dose,"):
+    with pytest.warns(
+        SeparationWarning, match="a plane separates the classes, by dose,"
+    ):
         model = lk.LogisticRegression().fit(X, y)
     with pytest.raises(InputError, match="firth=True"):
         model.summary()

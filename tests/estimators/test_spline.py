@@ -23,7 +23,9 @@ def test_the_basis_spans_natural_cubic_splines():
     A = np.column_stack([np.ones(50), natural_spline(x, knots)])
     b, *_ = np.linalg.lstsq(A, spline(x), rcond=None)
     np.testing.assert_allclose(A @ b, spline(x), atol=1e-10)
-    far = np.column_stack([np.ones(3), natural_spline(np.array([7.0, 8.0, 9.0]), knots)])
+    far = np.column_stack(
+        [np.ones(3), natural_spline(np.array([7.0, 8.0, 9.0]), knots)]
+    )
     np.testing.assert_allclose(np.diff(far @ b, 2), 0, atol=1e-9)  # straight beyond
 
 

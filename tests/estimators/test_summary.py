@@ -25,7 +25,15 @@ def houses(rng):
 def test_text_and_html_name_everything(houses):
     found = lk.LinearRegression().fit(houses[["area"]], houses["price"]).summary()
     text, page = str(found), found._repr_html_()
-    for word in ("area", "intercept", "P>|t|", "F(1, 78)", "LR test", "adjusted", "AIC"):
+    for word in (
+        "area",
+        "intercept",
+        "P>|t|",
+        "F(1, 78)",
+        "LR test",
+        "adjusted",
+        "AIC",
+    ):
         assert word in text
         assert word.replace(">", "&gt;") in page
     assert "the three forms of R² agree" in text
@@ -60,8 +68,11 @@ def test_dependent_columns_have_no_errors(houses):
     X = houses[["area"]].assign(double=2 * houses["area"])
     with pytest.warns(lk.estimators.CollinearityWarning):
         model = lk.LinearRegression().fit(X, houses["price"])
-    with pytest.raises(InputError, match="'double' is a linear combination of 'area'|"
-                                         "'area' is a linear combination of 'double'"):
+    with pytest.raises(
+        InputError,
+        match="'double' is a linear combination of 'area'|"
+        "'area' is a linear combination of 'double'",
+    ):
         model.summary()
     low, high = model.predict_interval(X)  # as if the parameters were known
     assert (low < high).all()
@@ -103,7 +114,9 @@ def test_statistics_outlive_the_rows(houses, tmp_path):
         np.testing.assert_array_equal(
             copy.summary().standard_errors, model.summary().standard_errors
         )
-        np.testing.assert_array_equal(copy.predict_interval(X), model.predict_interval(X))
+        np.testing.assert_array_equal(
+            copy.predict_interval(X), model.predict_interval(X)
+        )
         with pytest.raises(InputError, match="not kept in files"):
             copy.summary(errors="HC3")
 
@@ -115,7 +128,12 @@ def test_a_basis_inside_is_a_pipeline(houses, rng):
     inside = lk.LinearRegression(basis=NaturalSpline(4)).fit(X, y)
     outside = make_pipeline(NaturalSpline(4), lk.LinearRegression()).fit(X, y)
     np.testing.assert_allclose(inside.predict(X), outside.predict(X))
-    assert inside.summary().names == ("intercept", "area", "spline1(area)", "spline2(area)")
+    assert inside.summary().names == (
+        "intercept",
+        "area",
+        "spline1(area)",
+        "spline2(area)",
+    )
     w = np.r_[np.ones(60), np.zeros(20)]
     spoiled = X.to_numpy().copy()
     spoiled[60:] = 1e300

@@ -63,9 +63,7 @@ def test_correlation_and_regression_to_the_mean(rng):
 def test_linearity_is_tested_by_a_spline(rng):
     x = rng.uniform(0, 6, size=150)
     assert lk.linearity_test(x, np.sin(x) + 0.3 * rng.normal(size=150)).p_value < 1e-6
-    p = [
-        lk.linearity_test(x, 2 * x + rng.normal(size=150)).p_value for _ in range(300)
-    ]
+    p = [lk.linearity_test(x, 2 * x + rng.normal(size=150)).p_value for _ in range(300)]
     assert stats.kstest(p, "uniform").pvalue > 0.001
 
 

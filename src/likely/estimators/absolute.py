@@ -116,5 +116,7 @@ def _step(c: _State, A, y, w, solve) -> _State:
 
 def _room(value: Float[Array, " n"], step: Float[Array, " n"], present) -> Array:
     """How far along a step every value stays positive."""
-    room = jnp.where((step < 0) & present, -value / jnp.where(step < 0, step, -1.0), 1e20)
+    room = jnp.where(
+        (step < 0) & present, -value / jnp.where(step < 0, step, -1.0), 1e20
+    )
     return jnp.min(room)

@@ -75,15 +75,17 @@ def _nested(a: AbstractLinearModel, b: AbstractLinearModel) -> TestResult:
     if small.df_model > large.df_model:
         small, large = large, small
     if small.kind == "t":
-        rss = tuple(m.dispersion * m.df_residual for m in (small, large))
-        return f_test(rss, (small.df_residual, large.df_residual))
+        first, second = (m.dispersion * m.df_residual for m in (small, large))
+        return f_test((first, second), (small.df_residual, large.df_residual))
     likelihoods = small.log_likelihood, large.log_likelihood
     return likelihood_ratio_test(likelihoods, large.df_model - small.df_model)
 
 
 def _held_out(a, b, X, y, sample_weight) -> NatsDifference:
     y = np.asarray(y)
-    w = check_weights(np.ones(len(y)) if sample_weight is None else sample_weight, len(y))
+    w = check_weights(
+        np.ones(len(y)) if sample_weight is None else sample_weight, len(y)
+    )
     parts = [m.predict_dist(X).log_prob(y) for m in (a, b)]
     gap = (parts[1] - parts[0])[w > 0]
     w = w[w > 0]
@@ -110,7 +112,9 @@ def linearity_test(
     """
     X, y = np.asarray(X, float), np.asarray(y, float)
     X = X[:, None] if X.ndim == 1 else X
-    w = check_weights(np.ones(len(y)) if sample_weight is None else sample_weight, len(y))
+    w = check_weights(
+        np.ones(len(y)) if sample_weight is None else sample_weight, len(y)
+    )
     check_finite("X", X, w)
     check_finite("y", y, w)
     X, y, w = X[w > 0], y[w > 0], w[w > 0]

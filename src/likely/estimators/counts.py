@@ -24,6 +24,10 @@ class AbstractLogRegressor(AbstractLinearRegressor, ABC):
     (`set_fit_request(exposure=True)`).
     """
 
+    alpha: Any
+    max_iter: int
+    tol: float
+
     def fit(
         self,
         X: Any,
@@ -126,9 +130,13 @@ class AbstractLogRegressor(AbstractLinearRegressor, ABC):
 
 
 class AbstractCountRegressor(AbstractLogRegressor, ABC):
-    """Counts; other numbers of at least 0 are taken as well, for their mean (quasi-
-    likelihood), but they have no probability.
+    """Counts, by a log link.
+
+    Other numbers of at least 0 are taken as well, for their mean (quasi-likelihood), but
+    they have no probability.
     """
+
+    concentration_: float
 
     def _check(self, batch: Batch) -> None:
         y, here = np.asarray(batch.y), batch.w > 0

@@ -94,7 +94,7 @@ class Evidence(eqx.Module):
 
     def squares(self) -> Float[np.ndarray, " p"]:
         """Σ w A² of each column of the design."""
-        own = self.w @ self.X**2
+        own = np.einsum("i,ij,ij->j", self.w, self.X, self.X, optimize=True)
         return np.r_[self.total, own] if self.first else own
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
@@ -181,7 +181,9 @@ def normal_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
             corner = 1 - side @ mean[:, None]
             return np.block([[corner, side], [side.T, C]]) / evidence.total
     with float64():
-        order = np.r_[1:p, 0] if evidence.first else np.arange(p)  # a constant goes last
+        order = (
+            np.r_[1:p, 0] if evidence.first else np.arange(p)
+        )  # a constant goes last
         rows = _padded(evidence)
         found = _regression(rows.A[:, order], rows.y, rows.w)
         back = np.argsort(order)
@@ -225,7 +227,7 @@ def shape_variance(a: float, total: float) -> float:
 
 
 def median_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
-    r"""Of least absolute deviations: $(A^\top A)^{-1} A^\top D A (A^\top A)^{-1}$, $D = \frac{1}{4 f(0)^2}$.
+    r"""Of least absolute deviations: $(A^\top W A)^{-1} / (4 f(0)^2)$.
 
     f(0) is the density of the residuals at 0, by an Epanechnikov kernel whose width is
     Hall and Sheather's.
@@ -249,7 +251,9 @@ def _quantile(x: np.ndarray, w: np.ndarray, q: float) -> float:
     x, upper = x[order], np.cumsum(w[order])
     place = q * (upper[-1] - 1)
     below = x[np.searchsorted(upper, np.floor(place), side="right")]
-    above = x[min(np.searchsorted(upper, np.floor(place) + 1, side="right"), len(x) - 1)]
+    above = x[
+        min(np.searchsorted(upper, np.floor(place) + 1, side="right"), len(x) - 1)
+    ]
     return float(below + (place - np.floor(place)) * (above - below))
 
 

@@ -6,7 +6,7 @@ takes frames with the same variables. A formula is code, so files do not hold it
 that was loaded takes the columns of the design, by their names.
 """
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -41,6 +41,10 @@ _FORMULAS: WeakKeyDictionary[Any, Formula] = WeakKeyDictionary()
 class AbstractFormulaModel(ABC):
     """A model that can be made from a formula and a frame."""
 
+    @abstractmethod
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit by maximum likelihood."""
+
     @classmethod
     def from_formula(
         cls, formula: str, data: Any, sample_weight: Any = None, **settings: Any
@@ -58,7 +62,7 @@ class AbstractFormulaModel(ABC):
 
         frame = narwhals.from_native(data).to_pandas()
         try:
-            found = formulaic.Formula(formula).get_model_matrix(frame, na_action="raise")
+            found: Any = formulaic.model_matrix(formula, frame, na_action="raise")
         except Exception as error:
             raise InputError(
                 f"the formula {formula!r} cannot be read with the columns "
@@ -70,7 +74,8 @@ class AbstractFormulaModel(ABC):
             )
         left, right = found.lhs, found.rhs
         intercept = INTERCEPT in right.columns
-        model = cls(fit_intercept=intercept, **settings)
+        make: Any = cls
+        model = make(fit_intercept=intercept, **settings)
         design = right.drop(columns=INTERCEPT, errors="ignore")
         y = _response(formula, frame, left, model)
         model.fit(design, y, sample_weight=sample_weight)

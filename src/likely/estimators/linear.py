@@ -29,9 +29,7 @@ from likely.typing import Batch, Key
 
 
 class NormalLinear(eqx.Module):
-    """φ of a normal linear model: the line, log σ (of each output), and whether it was
-    determined.
-    """
+    """φ of a normal linear model: the line, log σ of each output, whether determined."""
 
     model: Linear
     log_scale: Float[Array | np.ndarray, "..."]
@@ -104,7 +102,8 @@ class NormalLinearLearner(eqx.Module):
         bias = w @ (y - X @ b) / total if self.intercept else 0.0
         r = y - X @ b - bias
         variance = max(float(w @ r**2 / total), np.finfo(float).tiny)
-        model = Linear(b[:, None], np.atleast_1d(bias) if self.intercept else None)
+        end: Any = np.atleast_1d(bias) if self.intercept else None
+        model = Linear(b[:, None], end)
         log_scale = np.asarray(0.5 * np.log(variance))
         return NormalLinear(model, log_scale, np.array(False), m.G, m.mean_x)
 
@@ -251,7 +250,9 @@ class LinearRegression(AbstractNormalRegressor):
     def _revise(self, phi: NormalLinear, key: Key, hyper: dict, batch: Batch):
         """Where columns are dependent: name them, and take the least norm."""
         row = batch.x[np.argmax(batch.w > 0)]
-        empty = [j for j in np.flatnonzero(row == 0) if not batch.x[batch.w > 0, j].any()]
+        empty = [
+            j for j in np.flatnonzero(row == 0) if not batch.x[batch.w > 0, j].any()
+        ]
         if not (np.asarray(phi.singular) or empty):
             return phi
         names = np.asarray(self._column_names(), object)

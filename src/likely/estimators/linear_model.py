@@ -58,7 +58,7 @@ def parts_of(phi: PyTree) -> Parts:
     """Weights, bias and shared entries of η, whatever holds them."""
     tail = getattr(phi, "log_scale", None)
     tail = np.zeros(0) if tail is None else np.atleast_1d(tail)
-    model = phi.model
+    model: Any = phi.model
     while not isinstance(model, Linear):
         tail = np.asarray(model.tail) if isinstance(model, Shared) else tail
         model = model.model
@@ -72,6 +72,8 @@ class AbstractLinearModel(AbstractFormulaModel, AbstractPredictor, ABC):
     You write `_estimate` (the statistics, from evidence) beside what any predictor needs,
     and `_penalty` where coefficients can be penalised.
     """
+
+    n_features_in_: int
 
     @abstractmethod
     def _estimate(self, evidence: Evidence) -> Estimate:
@@ -106,7 +108,8 @@ class AbstractLinearModel(AbstractFormulaModel, AbstractPredictor, ABC):
             return X
         if w is not None:
             names = getattr(self, "feature_names_in_", None)
-            self.basis_ = clone(basis).fit(X, sample_weight=w)
+            fresh: Any = clone(basis)
+            self.basis_ = fresh.fit(X, sample_weight=w)
             if names is not None:
                 self.basis_.feature_names_in_ = names
         return np.asarray(self.basis_._columns(X))
@@ -258,7 +261,9 @@ class AbstractLinearModel(AbstractFormulaModel, AbstractPredictor, ABC):
     def _null(self, rows: Remembered) -> PyTree:
         """φ of the model without columns: the same program on columns of zeros."""
         x = rows.batch.x
-        empty = (np.zeros_like(x[0]), x[1]) if isinstance(x, tuple) else np.zeros_like(x)
+        empty = (
+            (np.zeros_like(x[0]), x[1]) if isinstance(x, tuple) else np.zeros_like(x)
+        )
         with float64():
             key = key_of(getattr(self, "random_state", 0))
             batch = rows.batch._replace(x=empty)
@@ -317,7 +322,7 @@ class AbstractLinearModel(AbstractFormulaModel, AbstractPredictor, ABC):
         weight, bias, _ = parts_of(phi)
         return np.r_[[] if bias is None else bias, weight[:, 0]]
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> Any:
         self._settle()
         return super().__getstate__()
 
@@ -380,4 +385,3 @@ def alpha_of(value: Any) -> np.ndarray:
             raise InputError(f'alpha is {value!r}; give a number, or "cv".')
         return np.asarray(1.0)
     return np.asarray(nonnegative("alpha", value))
-

@@ -252,7 +252,9 @@ class LogisticRegression(AbstractLinearModel, AbstractClassifier):
         if isinstance(self.threshold, str):
             here = batch.w > 0
             p = Predictive(self.family_, self._eta(batch.x[here])).probs[:, 1]
-            return operating_points(batch.y[here], p, batch.w[here]).best(self.threshold)
+            return operating_points(batch.y[here], p, batch.w[here]).best(
+                self.threshold
+            )
         if not 0 <= self.threshold <= 1:
             raise InputError(f"threshold is {self.threshold}; give one from 0 to 1.")
         return float(self.threshold)
@@ -277,9 +279,7 @@ class LogisticRegression(AbstractLinearModel, AbstractClassifier):
     def _penalty(self) -> str | None:
         separated = getattr(self, "separation_", None)
         if separated:
-            return (
-                f"{separated} So there are no standard errors; firth=True has finite ones."
-            )
+            return f"{separated} So there are no standard errors; firth=True has finite ones."
         if self.C is not None:
             return (
                 f"LogisticRegression was fitted with a penalty (C = {self.C}), which pulls "

@@ -50,6 +50,8 @@ class HuberRegressor(AbstractLinearRegressor):
         scale_: s.
     """
 
+    scale_: float
+
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(
         self,
@@ -78,9 +80,7 @@ class HuberRegressor(AbstractLinearRegressor):
         delta = float(self.epsilon)
         solver = Newton(max_steps=self.max_iter, tolerance=self.tol)
         family, unit = Huber(delta=delta), Huber(1.0, delta=delta)
-        return DispersedLearner(
-            family, unit, "scale", solver, bool(self.fit_intercept)
-        )
+        return DispersedLearner(family, unit, "scale", solver, bool(self.fit_intercept))
 
     def _hyper(self) -> dict[str, np.ndarray]:
         return {"alpha": alpha_of(self.alpha)}
@@ -119,6 +119,8 @@ class LADRegressor(AbstractLinearRegressor):
         intercept_: b.
         scale_: s.
     """
+
+    scale_: float
 
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(self, *, fit_intercept: bool = True, basis: Any = None):
@@ -196,9 +198,7 @@ def publish(estimator: Any, phi: Solution) -> None:
     estimator.scale_ = float(np.exp(tail[0]))
 
 
-def location_estimate(
-    model: Any, evidence: Evidence, C: np.ndarray
-) -> Estimate:
+def location_estimate(model: Any, evidence: Evidence, C: np.ndarray) -> Estimate:
     """The estimate of a location model with a fitted scale, C of (B, log s)."""
     own, nothing = model._likelihoods()
     p = evidence.p

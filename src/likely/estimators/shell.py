@@ -29,7 +29,6 @@ from likely.families import Predictive
 from likely.files import save
 from likely.typing import Batch, Key, Learner, Solution
 
-
 FEW_ROWS = 1024
 
 
@@ -165,7 +164,11 @@ class AbstractLearned(BaseEstimator, ABC):
         """Inputs to predict from, checked against those of the fit."""
         check_is_fitted(self)
         X = validate_data(
-            self, self._prepared(X), reset=False, dtype=np.float64, ensure_all_finite=False
+            self,
+            self._prepared(X),
+            reset=False,
+            dtype=np.float64,
+            ensure_all_finite=False,
         )
         check_finite("X", X, names=getattr(self, "feature_names_in_", None))
         return self._expand(X)

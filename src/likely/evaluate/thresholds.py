@@ -49,7 +49,9 @@ def operating_points(y, probability, sample_weight=None) -> OperatingPoints:
         sample_weight: how often each row counts.
     """
     y, p = np.asarray(y, float), np.asarray(probability, float)
-    w = check_weights(np.ones(len(y)) if sample_weight is None else sample_weight, len(y))
+    w = check_weights(
+        np.ones(len(y)) if sample_weight is None else sample_weight, len(y)
+    )
     y, p, w = y[w > 0], p[w > 0], w[w > 0]
     levels, place = np.unique(p, return_inverse=True)
     positive = np.bincount(place, w * y, len(levels))

@@ -45,9 +45,7 @@ def information(
 ) -> Float[Array, "q q"]:
     """Σ wᵢ aᵢaᵢᵀ ⊗ l″ᵢ, coefficients ordered entry of η by entry of η."""
     k = bend.shape[1]
-    blocks = [
-        [weighted_gram(A, w * bend[:, i, j]) for j in range(k)] for i in range(k)
-    ]
+    blocks = [[weighted_gram(A, w * bend[:, i, j]) for j in range(k)] for i in range(k)]
     return jnp.block(blocks)
 
 
@@ -61,9 +59,7 @@ def joint_information(
     return jnp.concatenate([top, jnp.concatenate([cross[None], corner], 1)])
 
 
-def scores(
-    A: Float[Array, "n p"], slope: Float[Array, "n k"]
-) -> Float[Array, "n q"]:
+def scores(A: Float[Array, "n p"], slope: Float[Array, "n k"]) -> Float[Array, "n q"]:
     """aᵢ ⊗ l′ᵢ of each row."""
     return (slope[:, :, None] * A[:, None]).reshape(len(A), -1)
 

@@ -43,7 +43,9 @@ def f_test(
         )
     with np.errstate(divide="ignore", invalid="ignore"):
         F = np.float64((rss1 - rss2) / (df1 - df2)) / (rss2 / df2)
-    return TestResult(float(F), (df1 - df2, df2), float(stats.f.sf(F, df1 - df2, df2)), what)
+    return TestResult(
+        float(F), (df1 - df2, df2), float(stats.f.sf(F, df1 - df2, df2)), what
+    )
 
 
 def likelihood_ratio_test(

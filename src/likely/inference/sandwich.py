@@ -12,7 +12,6 @@ with u the scores of rows and, for leverages $h_i = l_i''\, a_i^\top B\, a_i$,
 Weights are counts: a row of weight 2 is two rows, each with its own leverage.
 """
 
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from likely.core.checks import InputError

@@ -9,8 +9,12 @@ from jaxtyping import Float
 
 from likely.inference.estimate import Estimate
 
-AGREE = "the three forms of R² agree: least squares with an intercept, own training rows"
-DIFFER = "the three forms of R² differ: they agree only for least squares with an intercept"
+AGREE = (
+    "the three forms of R² agree: least squares with an intercept, own training rows"
+)
+DIFFER = (
+    "the three forms of R² differ: they agree only for least squares with an intercept"
+)
 
 
 @dataclass(frozen=True)
@@ -194,7 +198,9 @@ class Summary:
         blank = [("", "")] * (2 * middle - len(facts))
         pairs = zip(facts[:middle], facts[middle:] + blank, strict=True)
         head = "".join(row([*a, *b], "td") for a, b in pairs)
-        body = row(self._head, "th") + "".join(row(cells, "td") for cells in self._cells)
+        body = row(self._head, "th") + "".join(
+            row(cells, "td") for cells in self._cells
+        )
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self._all_notes)
         return (
             f"<h4>{html.escape(self.title)}</h4><table>{head}</table>"
