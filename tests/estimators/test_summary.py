@@ -42,12 +42,25 @@ def test_text_and_html_name_everything(houses):
     assert list(frame.index) == ["intercept", "area"]
 
 
-def test_r_squared_differs_without_an_intercept(houses):
-    model = lk.LinearRegression(fit_intercept=False)
-    found = model.fit(houses[["area"]], houses["price"]).summary()
-    assert np.ptp(found.r_squared) < 1e-12  # about 0, they agree again
-    other = lk.LADRegressor().fit(houses[["area"]], houses["price"]).summary()
-    assert other.r_squared is None
+def test_r_squared_has_three_forms(houses, rng):
+    """Equal for least squares with an intercept on its own rows, and only there."""
+    from likely.estimators.evidence import r_squared
+
+    X, y = houses[["area"]].to_numpy(), houses["price"].to_numpy()
+    model = lk.LinearRegression().fit(X, y)
+    assert np.ptp(model.summary().r_squared) < 1e-12
+    np.testing.assert_allclose(model.summary().r_squared[0], model.score(X, y))
+    other = 3 * X[:, 0] + 60 * rng.normal(size=len(y))  # rows the model did not see
+    explained, residual, squared = r_squared(
+        other, model.predict(X), np.ones(len(y)), centred=True
+    )
+    np.testing.assert_allclose(explained, np.var(model.predict(X)) / np.var(other))
+    np.testing.assert_allclose(residual, model.score(X, other))
+    np.testing.assert_allclose(squared, np.corrcoef(other, model.predict(X))[0, 1] ** 2)
+    assert np.ptp([explained, residual, squared]) > 0.01
+    none = lk.LinearRegression(fit_intercept=False).fit(X - 50, y).summary()
+    assert "differ" in str(none) or np.ptp(none.r_squared) < 1e-9
+    assert lk.LADRegressor().fit(X, y).summary().r_squared is None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ takes frames with the same variables. A formula is code, so files do not hold it
 that was loaded takes the columns of the design, by their names.
 """
 
-from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -38,12 +37,8 @@ class Formula(NamedTuple):
 _FORMULAS: WeakKeyDictionary[Any, Formula] = WeakKeyDictionary()
 
 
-class AbstractFormulaModel(ABC):
+class AbstractFormulaModel:
     """A model that can be made from a formula and a frame."""
-
-    @abstractmethod
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Fit by maximum likelihood."""
 
     @classmethod
     def from_formula(

@@ -221,7 +221,8 @@ class AbstractLinearModel(AbstractFormulaModel, AbstractPredictor, ABC):
 
     def _refuse_dependent(self, evidence: Evidence, found: Estimate) -> None:
         """Where the errors look as if columns were dependent, find out which."""
-        diagonal = np.diagonal(found.covariance)[: evidence.p] / found.dispersion
+        unit = max(found.dispersion, np.finfo(float).tiny)
+        diagonal = np.diagonal(found.covariance)[: evidence.p] / unit
         inflation = diagonal * evidence.squares()
         if np.isfinite(inflation).all() and (inflation < 1e12).all():
             return
