@@ -14,6 +14,7 @@ from benchmarks.harness import measure
 MODULES = (
     "spine",
     "lasso",
+    "linear",
     "tables",
     "trees",
     "svm",

@@ -158,3 +158,20 @@ def test_digits():
     assert nist.digits([1.001, 2.0], [1.0, 2.0]) == pytest.approx(3.0)
     assert nist.digits([1e-9], [0.0]) == pytest.approx(9.0)
     assert nist.digits([2.0], [2.0]) == 15
+
+
+@sets("linear")
+def test_linear_through_the_estimator(problem):
+    """The digits of the solver hold in `LinearRegression.summary()`."""
+    import likely as lk
+
+    A = nist.design(problem)
+    constant = bool((A[:, 0] == 1).all())
+    model = lk.LinearRegression(fit_intercept=constant)
+    found = model.fit(A[:, int(constant) :], problem.y).summary()
+    sure, least = problem.certified, LINEAR[problem.level]
+    assert nist.digits(found.coefficients, sure["parameters"]) > least
+    assert nist.digits(found.standard_errors, sure["deviations"]) > least
+    residual = np.sqrt(found.estimate.dispersion)
+    assert nist.digits(residual, sure["residual"]) > least
+    assert nist.digits(found.r_squared[1], sure["r_squared"]) > least

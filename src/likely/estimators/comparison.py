@@ -75,8 +75,8 @@ def _nested(a: AbstractLinearModel, b: AbstractLinearModel) -> TestResult:
     if small.df_model > large.df_model:
         small, large = large, small
     if small.kind == "t":
-        rss = tuple(m.dispersion * m.df_residual for m in (small, large))
-        return f_test(rss, (small.df_residual, large.df_residual))
+        first, second = (m.dispersion * m.df_residual for m in (small, large))
+        return f_test((first, second), (small.df_residual, large.df_residual))
     likelihoods = small.log_likelihood, large.log_likelihood
     return likelihood_ratio_test(likelihoods, large.df_model - small.df_model)
 

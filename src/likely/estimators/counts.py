@@ -24,6 +24,10 @@ class AbstractLogRegressor(AbstractLinearRegressor, ABC):
     (`set_fit_request(exposure=True)`).
     """
 
+    alpha: Any
+    max_iter: int
+    tol: float
+
     def fit(
         self,
         X: Any,
@@ -126,9 +130,13 @@ class AbstractLogRegressor(AbstractLinearRegressor, ABC):
 
 
 class AbstractCountRegressor(AbstractLogRegressor, ABC):
-    """Counts; other numbers of at least 0 are taken as well, for their mean (quasi-
-    likelihood), but they have no probability.
+    """Counts, by a log link.
+
+    Other numbers of at least 0 are taken as well, for their mean (quasi-likelihood), but
+    they have no probability.
     """
+
+    concentration_: float
 
     def _check(self, batch: Batch) -> None:
         y, here = np.asarray(batch.y), batch.w > 0
@@ -187,9 +195,9 @@ class PoissonRegressor(AbstractCountRegressor):
     def _unit(self) -> Poisson:
         return Poisson()
 
-    def _estimate(self, evidence: Evidence, null: Any) -> Estimate:
-        own, nothing = self._likelihoods(null)
-        p = evidence.A.shape[1]
+    def _estimate(self, evidence: Evidence) -> Estimate:
+        own, nothing = self._likelihoods()
+        p = evidence.p
         return Estimate(
             self._table_order(self.phi_),
             evidence.unscaled(),
@@ -259,10 +267,10 @@ class NegativeBinomialRegressor(AbstractCountRegressor):
     def _table_order(self, phi: Any) -> np.ndarray:
         return np.r_[super()._table_order(phi), np.exp(-parts_of(phi).tail)]
 
-    def _estimate(self, evidence: Evidence, null: Any) -> Estimate:
+    def _estimate(self, evidence: Evidence) -> Estimate:
         """Of (B, log r) from the observed information, then of 1/r by the delta method."""
-        own, nothing = self._likelihoods(null)
-        p, u = evidence.A.shape[1], np.log(self.concentration_)
+        own, nothing = self._likelihoods()
+        p, u = evidence.p, np.log(self.concentration_)
         C = joint_covariance(NegativeBinomial(), evidence, u, robust=False)
         tail = float(C[-1, -1])
         scale = np.r_[np.ones(p), -np.exp(-u)]

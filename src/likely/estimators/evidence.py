@@ -5,7 +5,7 @@ and the family with its dispersion fixed, so that the same lines give model-base
 robust errors. Only present rows take part.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 from scipy import stats
 from scipy.special import polygamma
 
-from likely.core.linalg import regression, weighted_gram
+from likely.core.linalg import regression
 from likely.core.precision import float64, to_numpy
 from likely.core.rows import pad
 from likely.families import AbstractFamily, Gamma
@@ -26,6 +26,7 @@ from likely.inference import (
     sandwich,
     scores,
 )
+from likely.solvers.moments import second_moments
 from likely.typing import Batch
 
 SMALL = 2e7
@@ -37,22 +38,33 @@ class Evidence(eqx.Module):
 
     Args:
         family: with any dispersion fixed at its estimate.
-        A: the design, intercept first.
+        X: the columns.
+        first: 1 where there is an intercept, which comes first in the design.
         eta: (n, k) at the estimate.
         y: encoded targets.
         w: weights, all above 0.
+        known: second moments of X about its means, and these, if at hand.
     """
 
     family: AbstractFamily
-    A: Float[np.ndarray, "n p"]
+    X: Float[np.ndarray, "n d"]
+    first: int = eqx.field(static=True)
     eta: Float[np.ndarray, "n k"]
     y: Float[np.ndarray, " n"]
     w: Float[np.ndarray, " n"]
+    known: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
-    def expected(self) -> bool:
-        """Whether l″ is replaced by its mean over y, which is 1 for gamma regression."""
-        return isinstance(self.family, Gamma)
+    def A(self) -> Float[np.ndarray, "n p"]:
+        """The design."""
+        if not self.first:
+            return self.X
+        return np.column_stack([np.ones(len(self.X)), self.X])
+
+    @property
+    def p(self) -> int:
+        """Columns of the design."""
+        return self.X.shape[1] + self.first
 
     @property
     def total(self) -> float:
@@ -62,7 +74,7 @@ class Evidence(eqx.Module):
     @property
     def df_residual(self) -> float:
         """Σw − p, p coefficients for each entry of η that is free."""
-        return self.total - self.A.shape[1] * self.free
+        return self.total - self.p * self.free
 
     @property
     def free(self) -> int:
@@ -80,34 +92,61 @@ class Evidence(eqx.Module):
         with float64():
             return np.asarray(_sandwich(_padded(self), kind))
 
+    def squares(self) -> Float[np.ndarray, " p"]:
+        """Σ w A² of each column of the design."""
+        own = np.einsum("i,ij,ij->j", self.w, self.X, self.X, optimize=True)
+        return np.r_[self.total, own] if self.first else own
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """XᵀWX/Σw about the means (about 0 without an intercept), and the means."""
+        if self.known is not None:
+            return self.known
+        (m,) = second_moments(self.X, self.y, self.w[None], centre=bool(self.first))
+        return m.G, m.mean_x
+
+    def gram(self) -> Float[np.ndarray, "p p"]:
+        """AᵀWA."""
+        G, mean = self.moments()
+        if not self.first:
+            return G * self.total
+        top = np.r_[1.0, mean][None]
+        return self.total * np.block([[top], [mean[:, None], G + np.outer(mean, mean)]])
+
     def condition(self) -> float:
-        """σ₁/σ_p of the design; of the square root of its Gram matrix where rows are many."""
-        with float64():
-            if self.A.size * self.A.shape[1] <= SMALL:
-                s = np.linalg.svd(np.sqrt(self.w)[:, None] * self.A, compute_uv=False)
-                return float(s[0] / s[-1]) if s[-1] > 0 else np.inf
-            values = np.linalg.eigvalsh(np.asarray(_gram(self.A, self.w)))
-            return float(np.sqrt(values[-1] / max(values[0], np.finfo(float).tiny)))
+        """σ₁/σ_p of the design; from its Gram matrix where rows are many."""
+        if self.X.size * self.p <= SMALL:
+            s = np.linalg.svd(np.sqrt(self.w)[:, None] * self.A, compute_uv=False)
+            return float(s[0] / s[-1]) if s[-1] > 0 else np.inf
+        values = np.linalg.eigvalsh(self.gram())
+        return float(np.sqrt(values[-1] / max(values[0], np.finfo(float).tiny)))
 
 
-def _free(evidence: Evidence) -> tuple[Array, Array]:
-    """l′ and l″ in the free entries of η."""
-    slope, bend = curvature(evidence.family, evidence.eta, evidence.y)
-    if evidence.expected:
+class _Rows(NamedTuple):
+    """The same as padded arrays, for programs."""
+
+    family: AbstractFamily
+    A: Any
+    eta: Any
+    y: Any
+    w: Any
+
+
+def _free(rows: _Rows) -> tuple[Array, Array]:
+    """l′ and l″ in the free entries of η: all but the first of a softmax."""
+    slope, bend = curvature(rows.family, rows.eta, rows.y)
+    if isinstance(rows.family, Gamma):  # the mean over y, which is 1
         bend = jnp.ones_like(bend)
-    first = evidence.eta.shape[1] - evidence.free
+    first = int(rows.eta.shape[1] > 1)
     return slope[:, first:], bend[:, first:, first:]
 
 
 @eqx.filter_jit
-def _unscaled(evidence: Evidence) -> Float[Array, "q q"]:
-    evidence = _jax(evidence)
+def _unscaled(evidence: _Rows) -> Float[Array, "q q"]:
     return inverse(information(evidence.A, _free(evidence)[1], evidence.w))
 
 
 @eqx.filter_jit
-def _sandwich(evidence: Evidence, kind: str) -> Float[Array, "q q"]:
-    evidence = _jax(evidence)
+def _sandwich(evidence: _Rows, kind: str) -> Float[Array, "q q"]:
     slope, bend = _free(evidence)
     bread = inverse(information(evidence.A, bend, evidence.w))
     p = evidence.A.shape[1]
@@ -120,34 +159,31 @@ def _sandwich(evidence: Evidence, kind: str) -> Float[Array, "q q"]:
     return sandwich(bread, rows, leverage, evidence.w, kind=kind)
 
 
-@eqx.filter_jit
-def _gram(A, w) -> Float[Array, "p p"]:
-    return weighted_gram(jnp.asarray(A), jnp.asarray(w))
-
-
-def _padded(evidence: Evidence) -> Evidence:
-    """The same with absent rows up to a size class, so that a new n compiles nothing."""
+def _padded(evidence: Evidence) -> _Rows:
+    """Absent rows up to a size class, so that a new n compiles nothing."""
     rows = pad(Batch((evidence.A, evidence.eta), evidence.y, evidence.w))
-    return Evidence(evidence.family, *rows.x, rows.y, rows.w)
-
-
-def _jax(evidence: Evidence) -> Any:
-    leaves = (evidence.A, evidence.eta, evidence.y, evidence.w)
-    return eqx.tree_at(
-        lambda e: (e.A, e.eta, e.y, e.w), evidence, tuple(map(jnp.asarray, leaves))
-    )
+    arrays = map(jnp.asarray, (*rows.x, rows.y, rows.w))
+    return _Rows(evidence.family, *arrays)
 
 
 def normal_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
     """(AᵀWA)⁻¹ to almost the last digit where that is cheap or needed."""
-    p = evidence.A.shape[1]
+    p = evidence.p
+    if evidence.X.size * p > SMALL:
+        G, mean = evidence.moments()
+        scale = np.sqrt(np.diagonal(G))
+        unit = G / np.outer(scale, scale)
+        if scale.all() and np.linalg.eigvalsh(unit)[0] > 1e-7:
+            C = np.linalg.inv(unit) / np.outer(scale, scale)
+            if not evidence.first:
+                return C / evidence.total
+            side = -(C @ mean)[None]
+            corner = 1 - side @ mean[:, None]
+            return np.block([[corner, side], [side.T, C]]) / evidence.total
     with float64():
-        if evidence.A.size * p > SMALL:
-            gram = np.asarray(_gram(evidence.A, evidence.w))
-            values = np.linalg.eigvalsh(gram)
-            if values[0] > 1e-10 * values[-1]:
-                return np.asarray(inverse(jnp.asarray(gram)))
-        order = np.r_[1:p, 0]  # the constant goes last there
+        order = (
+            np.r_[1:p, 0] if evidence.first else np.arange(p)
+        )  # a constant goes last
         rows = _padded(evidence)
         found = _regression(rows.A[:, order], rows.y, rows.w)
         back = np.argsort(order)
@@ -156,7 +192,7 @@ def normal_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
 
 @eqx.filter_jit
 def _regression(A, y, w):
-    return regression(jnp.asarray(A), jnp.asarray(y)[:, None], jnp.asarray(w))
+    return regression(A, y[:, None], w)
 
 
 @eqx.filter_jit
@@ -172,15 +208,16 @@ def joint_covariance(
     family: AbstractFamily, evidence: Evidence, u: float, *, robust: bool
 ) -> Float[np.ndarray, "q q"]:
     """Of (B, u): the inverse information, or the sandwich of scores."""
-    rows = _padded(evidence)
-    eta = np.column_stack([rows.eta[:, 0], np.full(len(rows.y), u)])
     with float64():
+        rows = _padded(evidence)
+        eta = np.column_stack([rows.eta[:, 0], np.full(len(rows.y), u)])
         C, u_ = to_numpy(_joint(family, rows.A, eta, rows.y, rows.w))
+    w = np.asarray(rows.w)
     if not robust:
         return C
     U = u_ @ C
     scale = evidence.total / (evidence.total - len(C))
-    return (U * (scale * rows.w)[:, None]).T @ U
+    return (U * (scale * w)[:, None]).T @ U
 
 
 def shape_variance(a: float, total: float) -> float:
@@ -190,7 +227,7 @@ def shape_variance(a: float, total: float) -> float:
 
 
 def median_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
-    r"""Of least absolute deviations: $(A^\top A)^{-1} A^\top D A (A^\top A)^{-1}$, $D = \frac{1}{4 f(0)^2}$.
+    r"""Of least absolute deviations: $(A^\top W A)^{-1} / (4 f(0)^2)$.
 
     f(0) is the density of the residuals at 0, by an Epanechnikov kernel whose width is
     Hall and Sheather's.

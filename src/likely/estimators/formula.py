@@ -6,7 +6,6 @@ takes frames with the same variables. A formula is code, so files do not hold it
 that was loaded takes the columns of the design, by their names.
 """
 
-from abc import ABC
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -38,7 +37,7 @@ class Formula(NamedTuple):
 _FORMULAS: WeakKeyDictionary[Any, Formula] = WeakKeyDictionary()
 
 
-class AbstractFormulaModel(ABC):
+class AbstractFormulaModel:
     """A model that can be made from a formula and a frame."""
 
     @classmethod
@@ -58,9 +57,7 @@ class AbstractFormulaModel(ABC):
 
         frame = narwhals.from_native(data).to_pandas()
         try:
-            found = formulaic.Formula(formula).get_model_matrix(
-                frame, na_action="raise"
-            )
+            found: Any = formulaic.model_matrix(formula, frame, na_action="raise")
         except Exception as error:
             raise InputError(
                 f"the formula {formula!r} cannot be read with the columns "
@@ -72,7 +69,8 @@ class AbstractFormulaModel(ABC):
             )
         left, right = found.lhs, found.rhs
         intercept = INTERCEPT in right.columns
-        model = cls(fit_intercept=intercept, **settings)
+        make: Any = cls
+        model = make(fit_intercept=intercept, **settings)
         design = right.drop(columns=INTERCEPT, errors="ignore")
         y = _response(formula, frame, left, model)
         model.fit(design, y, sample_weight=sample_weight)

@@ -63,9 +63,9 @@ class GammaRegressor(AbstractLogRegressor):
     def _unit(self) -> Gamma:
         return Gamma(1.0)
 
-    def _estimate(self, evidence: Evidence, null: Any) -> Estimate:
-        own, nothing = self._likelihoods(null)
-        p, w = evidence.A.shape[1], evidence.w
+    def _estimate(self, evidence: Evidence) -> Estimate:
+        own, nothing = self._likelihoods()
+        p, w = evidence.p, evidence.w
         ratio = evidence.y / np.exp(evidence.eta[:, 0])
         pearson = float(w @ (ratio - 1) ** 2) / evidence.df_residual
         return Estimate(

@@ -50,7 +50,7 @@ class _ColumnPrior(AbstractPrior):
 
 def ridge_prior(X: Float[Array, "n d"], alpha: Float[Array, ""]) -> AbstractPrior:
     """w ~ N(0, 1/α); a column of zeros gets the coefficient 0 whatever α is."""
-    return _ColumnPrior(alpha + empty_columns(X))
+    return _ColumnPrior(alpha=alpha + empty_columns(X))
 
 
 def empty_columns(X: Float[Array, "n d"]) -> Float[Array, " d"]:

@@ -18,13 +18,15 @@ from likely.families import AbstractFamily, Normal, Product
 from likely.models import Linear, Shared
 from likely.objectives import ElasticNetPrior, NegativeLogLikelihood
 from likely.solvers import CoordinateDescent
+from likely.solvers.settings import as_real, as_whole
 from likely.typing import Batch, Key, Solution
 
 
 class ElasticNetLearner(eqx.Module):
-    r"""argmin of $\frac{1}{2\sum w}\sum_i w_i r_i^2 + α(ρ\lVert w\rVert_1 + \frac{1-ρ}{2}\lVert w\rVert^2)$.
+    r"""Squared loss with an L1 penalty: the lasso and the elastic net.
 
-    By coordinate descent, then σ² by likelihood, as in ridge regression.
+    $\frac{1}{2\sum w}\sum_i w_i r_i^2 + α(ρ\lVert w\rVert_1 + \frac{1-ρ}{2}\lVert w\rVert^2)$, by
+    coordinate descent, then σ² by likelihood, as in ridge regression.
     """
 
     family: AbstractFamily
@@ -71,9 +73,12 @@ class AbstractSparseRegressor(AbstractNormalRegressor, ABC):
     """The lasso and the elastic net, which differ in a default."""
 
     _how = "none"
+    fit_intercept: bool
+    max_iter: int
+    tol: float
 
     def _learner(self, y: np.ndarray) -> ElasticNetLearner:
-        solver = CoordinateDescent(self.max_iter, self.tol)
+        solver = CoordinateDescent(as_whole(self.max_iter), as_real(self.tol))
         return ElasticNetLearner(self._normal(y), solver, bool(self.fit_intercept))
 
     def _strengths(self, X: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -114,7 +119,7 @@ class Lasso(AbstractSparseRegressor):
         alphas: Any = None,
         cv: Any = None,
         max_iter: int = 10_000,
-        tol: float = 1e-12,
+        tol: float = 1e-14,
     ):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -162,7 +167,7 @@ class ElasticNet(AbstractSparseRegressor):
         alphas: Any = None,
         cv: Any = None,
         max_iter: int = 10_000,
-        tol: float = 1e-12,
+        tol: float = 1e-14,
     ):
         self.alpha = alpha
         self.l1_ratio = l1_ratio

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
+from scipy.linalg import cho_factor, cho_solve
 
 from likely.core.checks import InputError
 from likely.core.linalg import lstsq
@@ -23,17 +24,19 @@ from likely.families import AbstractFamily, MultivariateNormal, Normal
 from likely.inference import Estimate
 from likely.models import Linear, Shared
 from likely.solvers import ridge, ridge_folds
+from likely.solvers.moments import second_moments
 from likely.typing import Batch, Key
 
 
 class NormalLinear(eqx.Module):
-    """φ of a normal linear model: the line, log σ (of each output), and whether it was
-    determined.
-    """
+    """φ of a normal linear model: the line, log σ of each output, whether determined."""
 
     model: Linear
-    log_scale: Float[Array | np.ndarray, "*batch"]
+    log_scale: Float[Array | np.ndarray, "..."]
     singular: Bool[Array | np.ndarray, "*batch"]
+    second: Float[Array | np.ndarray, "*batch d d"] | None = None
+    """XᵀWX/Σw about the means, where it was computed on the way."""
+    means: Float[Array | np.ndarray, "*batch d"] | None = None
 
 
 class NormalLinearLearner(eqx.Module):
@@ -68,6 +71,41 @@ class NormalLinearLearner(eqx.Module):
         log_scale = 0.5 * jnp.log(variance)
         log_scale = log_scale if self.family.multivariate else log_scale[0]
         return NormalLinear(model, log_scale, singular)
+
+    def on_host(self, hyper: dict, batch: Batch) -> NormalLinear | None:
+        """Many rows: second moments by BLAS, refined by the residuals themselves.
+
+        Where the columns are far from dependent this loses no digits (the correction
+        squares the error of the moments); elsewhere QR takes over.
+        """
+        if self.penalised or self.decomposition != "qr" or batch.y.ndim > 1:
+            return None
+        here = batch.w > 0
+        X, y, w = batch.x, batch.y, batch.w
+        if not here.all():
+            X, y, w = X[here], y[here], w[here]
+        (m,) = second_moments(X, y, w[None], centre=self.intercept)
+        scale = np.sqrt(np.diagonal(m.G))
+        if not (np.isfinite(scale).all() and scale.all()):
+            return None
+        unit = m.G / np.outer(scale, scale)
+        if not np.linalg.eigvalsh(unit)[0] > 1e-5:
+            return None
+        factor = cho_factor(unit)
+        total, even = w.sum(), bool((w == 1).all())
+        b = cho_solve(factor, m.c / scale) / scale
+        r = y - X @ b
+        for _ in range(2):
+            r = r - (r.mean() if even else w @ r / total) if self.intercept else r
+            d = cho_solve(factor, (r if even else w * r) @ X / total / scale) / scale
+            b, r = b + d, r - X @ d
+        bias = w @ (y - X @ b) / total if self.intercept else 0.0
+        r = y - X @ b - bias
+        variance = max(float(w @ r**2 / total), np.finfo(float).tiny)
+        end: Any = np.atleast_1d(bias) if self.intercept else None
+        model = Linear(b[:, None], end)
+        log_scale = np.asarray(0.5 * np.log(variance))
+        return NormalLinear(model, log_scale, np.array(False), m.G, m.mean_x)
 
     def trimmed(self, phi: NormalLinear, d: int) -> NormalLinear:
         """φ with the weights of the first d columns."""
@@ -130,14 +168,22 @@ class AbstractNormalRegressor(AbstractLinearRegressor, ABC):
     def _unit(self) -> Normal:
         return Normal(1.0)
 
-    def _estimate(self, evidence: Evidence, null: Any) -> Estimate:
+    def _estimate(self, evidence: Evidence) -> Estimate:
         """Exact for normal errors: s² = RSS/(Σw − p), covariance s²(AᵀWA)⁻¹."""
         if self.family_.multivariate:
             raise InputError(
                 "summary() is for one output; fit one model for each column of y."
             )
+        second = getattr(self.phi_, "second", None)
+        if second is not None:
+            evidence = eqx.tree_at(
+                lambda e: e.known,
+                evidence,
+                (second, self.phi_.means),
+                is_leaf=lambda a: a is None,
+            )
         y, w, n, df = evidence.y, evidence.w, evidence.total, evidence.df_residual
-        fitted, p = evidence.eta[:, 0], evidence.A.shape[1]
+        fitted, p = evidence.eta[:, 0], evidence.p
         if not df > 0:
             raise InputError(
                 f"there are {p} coefficients and {n:g} observations, so nothing is left "
@@ -203,8 +249,11 @@ class LinearRegression(AbstractNormalRegressor):
 
     def _revise(self, phi: NormalLinear, key: Key, hyper: dict, batch: Batch):
         """Where columns are dependent: name them, and take the least norm."""
-        empty = ~np.any(batch.x[batch.w > 0], axis=0) if len(batch.w) < 2e5 else False
-        if not (np.asarray(phi.singular) or np.any(empty)):
+        row = batch.x[np.argmax(batch.w > 0)]
+        empty = [
+            j for j in np.flatnonzero(row == 0) if not batch.x[batch.w > 0, j].any()
+        ]
+        if not (np.asarray(phi.singular) or empty):
             return phi
         names = np.asarray(self._column_names(), object)
         names = names if hasattr(self, "feature_names_in_") else None

@@ -28,7 +28,7 @@ from likely.estimators.shell import AbstractPredictor, learn_padded, nonnegative
 from likely.families import Predictive
 from likely.inference import Estimate, Summary, bootstrap, resampled_weights
 from likely.inference.sandwich import KINDS
-from likely.models import Linear, Offset, Shared
+from likely.models import Linear, Shared
 from likely.typing import Batch, Key
 
 ERRORS = ("model", *KINDS, "bootstrap")
@@ -58,7 +58,7 @@ def parts_of(phi: PyTree) -> Parts:
     """Weights, bias and shared entries of η, whatever holds them."""
     tail = getattr(phi, "log_scale", None)
     tail = np.zeros(0) if tail is None else np.atleast_1d(tail)
-    model = phi.model
+    model: Any = phi.model
     while not isinstance(model, Linear):
         tail = np.asarray(model.tail) if isinstance(model, Shared) else tail
         model = model.model
@@ -73,8 +73,10 @@ class AbstractLinearModel(AbstractFormulaModel, AbstractPredictor, ABC):
     and `_penalty` where coefficients can be penalised.
     """
 
+    n_features_in_: int
+
     @abstractmethod
-    def _estimate(self, evidence: Evidence, null: PyTree) -> Estimate:
+    def _estimate(self, evidence: Evidence) -> Estimate:
         """Coefficients, covariance and likelihoods, from the rows of the fit."""
 
     @abstractmethod
@@ -106,7 +108,8 @@ class AbstractLinearModel(AbstractFormulaModel, AbstractPredictor, ABC):
             return X
         if w is not None:
             names = getattr(self, "feature_names_in_", None)
-            self.basis_ = clone(basis).fit(X, sample_weight=w)
+            fresh: Any = clone(basis)
+            self.basis_ = fresh.fit(X, sample_weight=w)
             if names is not None:
                 self.basis_.feature_names_in_ = names
         return np.asarray(self.basis_._columns(X))
@@ -211,21 +214,20 @@ class AbstractLinearModel(AbstractFormulaModel, AbstractPredictor, ABC):
         if not hasattr(self, "inference_"):
             rows = self._remembered("these statistics")
             evidence = self._evidence(rows)
-            null = self._null(rows) if self._first else None
-            found = self._estimate(evidence, null)
+            found = self._estimate(evidence)
             self._refuse_dependent(evidence, found)
             self.inference_ = found
         return self.inference_
 
     def _refuse_dependent(self, evidence: Evidence, found: Estimate) -> None:
         """Where the errors look as if columns were dependent, find out which."""
-        A, p = evidence.A, evidence.A.shape[1]
-        diagonal = np.diagonal(found.covariance)[:p] / found.dispersion
-        inflation = diagonal * (evidence.w @ A**2)
+        unit = max(found.dispersion, np.finfo(float).tiny)
+        diagonal = np.diagonal(found.covariance)[: evidence.p] / unit
+        inflation = diagonal * evidence.squares()
         if np.isfinite(inflation).all() and (inflation < 1e12).all():
             return
         names = np.asarray(self._column_names(), dtype=object)
-        sentence = dependence_sentence(A[:, self._first :], names, bool(self._first))
+        sentence = dependence_sentence(evidence.X, names, bool(self._first))
         if sentence is not None or not np.isfinite(diagonal).all():
             what = sentence or "the information about the coefficients is singular"
             raise InputError(
@@ -249,13 +251,13 @@ class AbstractLinearModel(AbstractFormulaModel, AbstractPredictor, ABC):
         batch = rows.batch
         here = batch.w > 0
         inputs = batch.x if isinstance(batch.x, tuple) else (batch.x,)
+        X, y, w = inputs[0], batch.y, batch.w
         if not here.all():
             inputs = tuple(a[here] for a in inputs)
-        X, y, w = inputs[0], batch.y[here], batch.w[here]
-        A = np.column_stack([np.ones(len(X)), X]) if self._first else X
+            X, y, w = inputs[0], y[here], w[here]
         k = parts_of(self.phi_).weight.shape[1]
         eta = self._eta(inputs if len(inputs) > 1 else X)[:, :k]
-        return Evidence(self._unit(), A, eta, y, w)
+        return Evidence(self._unit(), X, self._first, eta, y, w)
 
     def _null(self, rows: Remembered) -> PyTree:
         """φ of the model without columns: the same program on columns of zeros."""
@@ -280,12 +282,13 @@ class AbstractLinearModel(AbstractFormulaModel, AbstractPredictor, ABC):
         log_prob = Predictive(self.family_, eta[here]).log_prob(batch.y[here])
         return float(batch.w[here] @ log_prob)
 
-    def _likelihoods(self, null: PyTree) -> tuple[float, float]:
+    def _likelihoods(self) -> tuple[float, float]:
         """Of the fit, and of the null model."""
-        x = self._remembered("likelihoods").batch.x
+        rows = self._remembered("likelihoods")
+        x = rows.batch.x
         own = self._log_likelihood(self.phi_, x)
-        if null is not None:
-            return own, self._log_likelihood(null, x)
+        if self._first:
+            return own, self._log_likelihood(self._null(rows), x)
         nothing = eqx.tree_at(
             lambda p: _linear(p).weight,
             self.phi_,
@@ -320,7 +323,7 @@ class AbstractLinearModel(AbstractFormulaModel, AbstractPredictor, ABC):
         weight, bias, _ = parts_of(phi)
         return np.r_[[] if bias is None else bias, weight[:, 0]]
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> Any:
         self._settle()
         return super().__getstate__()
 
@@ -383,6 +386,3 @@ def alpha_of(value: Any) -> np.ndarray:
             raise InputError(f'alpha is {value!r}; give a number, or "cv".')
         return np.asarray(1.0)
     return np.asarray(nonnegative("alpha", value))
-
-
-__all__ = ["AbstractLinearModel", "Offset", "Parts", "alpha_of", "parts_of"]

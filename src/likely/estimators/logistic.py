@@ -318,9 +318,9 @@ class LogisticRegression(AbstractLinearModel, AbstractClassifier):
         B = weight if bias is None else np.concatenate([bias[None], weight])
         return B[:, 0] if B.shape[1] == 1 else (B[:, 1:] - B[:, :1]).T.ravel()
 
-    def _estimate(self, evidence: Evidence, null: Any) -> Estimate:
-        own, nothing = self._likelihoods(null)
-        p, k = evidence.A.shape[1], evidence.free
+    def _estimate(self, evidence: Evidence) -> Estimate:
+        own, nothing = self._likelihoods()
+        p, k = evidence.p, evidence.free
         return Estimate(
             self._table_order(self.phi_),
             evidence.unscaled(),

@@ -1,7 +1,7 @@
 r"""The perceptron: a threshold neuron that learns from its mistakes (D17).
 
-$1[w·x + b \ge 0]$, and for each row on the wrong side $w \leftarrow w \pm x$. Here all mistakes of a
-pass move w at once, each as often as its weight says, so the order of rows does not matter
+$1[w·x + b \ge 0]$, and for each row on the wrong side $w \leftarrow w \pm x$. Here all mistakes
+of a pass move w at once, each as often as its weight says, so the order of rows does not matter
 and w=2 is exactly "this row twice". Where a plane separates the classes some pass makes no
 mistake; elsewhere the passes go on, and the best weights seen are kept (the pocket).
 

@@ -50,6 +50,8 @@ class HuberRegressor(AbstractLinearRegressor):
         scale_: s.
     """
 
+    scale_: float
+
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(
         self,
@@ -95,10 +97,10 @@ class HuberRegressor(AbstractLinearRegressor):
     def _notes(self) -> list[str]:
         return ['errors "model" are those of the sandwich (HC1) here']
 
-    def _estimate(self, evidence: Evidence, null: Any) -> Estimate:
+    def _estimate(self, evidence: Evidence) -> Estimate:
         u = float(np.log(self.scale_))
         C = joint_covariance(self.family_, evidence, u, robust=True)
-        return location_estimate(self, evidence, null, C)
+        return location_estimate(self, evidence, C)
 
 
 class LADRegressor(AbstractLinearRegressor):
@@ -117,6 +119,8 @@ class LADRegressor(AbstractLinearRegressor):
         intercept_: b.
         scale_: s.
     """
+
+    scale_: float
 
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(self, *, fit_intercept: bool = True, basis: Any = None):
@@ -141,12 +145,12 @@ class LADRegressor(AbstractLinearRegressor):
             'errors="model" or "bootstrap".'
         )
 
-    def _estimate(self, evidence: Evidence, null: Any) -> Estimate:
-        p = evidence.A.shape[1]
+    def _estimate(self, evidence: Evidence) -> Estimate:
+        p = evidence.p
         C = np.zeros((p + 1, p + 1))
         C[:p, :p] = median_covariance(evidence)
         C[p, p] = 1 / evidence.total
-        return location_estimate(self, evidence, null, C)
+        return location_estimate(self, evidence, C)
 
 
 class AbsoluteLearner(eqx.Module):
@@ -194,12 +198,10 @@ def publish(estimator: Any, phi: Solution) -> None:
     estimator.scale_ = float(np.exp(tail[0]))
 
 
-def location_estimate(
-    model: Any, evidence: Evidence, null: Any, C: np.ndarray
-) -> Estimate:
+def location_estimate(model: Any, evidence: Evidence, C: np.ndarray) -> Estimate:
     """The estimate of a location model with a fitted scale, C of (B, log s)."""
-    own, nothing = model._likelihoods(null)
-    p = evidence.A.shape[1]
+    own, nothing = model._likelihoods()
+    p = evidence.p
     return Estimate(
         model._table_order(model.phi_),
         C[:p, :p],

@@ -7,7 +7,7 @@ outer classes reaching to infinity. Between classes 0 and 2 the model must pass
 through class 1, whatever class 1 means; `LogisticRegression` has no such order.
 """
 
-from typing import no_type_check
+from typing import Any, no_type_check
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -107,7 +107,7 @@ class RoundedRegression(AbstractClassifier):
 
 
 @eqx.filter_jit
-def _cells(learner: RoundedLearner, line):
+def _cells(learner: Any, line):
     return learner.cells(jnp.asarray(line))
 
 

@@ -11,7 +11,7 @@ $$\min \lVert B\rVert_1 \quad\text{where}\quad a_i(B_{y_i} - B_c) \ge 0, \quad
 whose answer has few entries: the columns to name.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
@@ -38,7 +38,7 @@ def separation(
     scale = np.abs(X).max(0, initial=0.0)
     A = X / np.where(scale > 0, scale, 1.0)
     A = np.column_stack([A, np.ones(len(A))]) if intercept else A
-    margins = _margins(A, codes.astype(int), classes)
+    margins: Any = _margins(A, codes.astype(int), classes)
     if margins.shape[0] * A.shape[1] > LARGEST:
         return None
     weak = _direction(margins, 0.0, normalise=True)

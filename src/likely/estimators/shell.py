@@ -25,9 +25,9 @@ from likely.core.checks import InputError, check_finite, check_weights
 from likely.core.precision import float64, to_numpy
 from likely.core.random import key_of
 from likely.core.rows import pad, pad_rows, size_class
-from likely.families import AbstractFamily, Predictive
+from likely.families import Predictive
 from likely.files import save
-from likely.typing import TRAINED, VALIDATION, Batch, Key, Learner, Solution
+from likely.typing import Batch, Key, Learner, Solution
 
 FEW_ROWS = 1024
 
@@ -38,6 +38,15 @@ class ColumnLearner(Learner, Protocol):
 
     def trimmed(self, phi: PyTree, d: int) -> PyTree:
         """φ without all but the first d columns."""
+        ...
+
+
+@runtime_checkable
+class HostLearner(Learner, Protocol):
+    """A learner that has a shorter way for many rows, outside of any program."""
+
+    def on_host(self, hyper: dict[str, Any], batch: Batch) -> PyTree | None:
+        """φ as NumPy arrays, or None where the shorter way is not safe."""
         ...
 
 
@@ -59,6 +68,10 @@ def learn_padded(learner: Learner, key: Key, hyper: dict[str, Any], batch: Batch
     A learner that can be asked for `trimmed(phi, d)` takes columns of zeros for absent,
     so small problems are filled up to one shape.
     """
+    if isinstance(learner, HostLearner) and len(batch.w) > FEW_ROWS:
+        phi = learner.on_host(hyper, batch)
+        if phi is not None:
+            return phi
     if not isinstance(learner, ColumnLearner):
         return learn(learner, key, hyper, pad(batch))
     d, few = jax.tree.leaves(batch.x)[0].shape[1], len(batch.w) <= FEW_ROWS
@@ -124,8 +137,8 @@ class AbstractLearned(BaseEstimator, ABC):
         return self
 
     @property
-    def family_(self) -> AbstractFamily:
-        """The family of p(y | x)."""
+    def family_(self) -> Any:
+        """The family of p(y | x), None where there is no distribution."""
         return self.learner_.family
 
     def save(
@@ -144,7 +157,8 @@ class AbstractLearned(BaseEstimator, ABC):
         n = len(X)
         w = check_weights(np.ones(n) if sample_weight is None else sample_weight, n)
         check_finite("X", X, w, names=getattr(self, "feature_names_in_", None))
-        return self._weighted(Batch(self._expand(X, w), self._encode(y), w))
+        columns = self._expand(_filled(X, w), w)
+        return self._weighted(Batch(columns, self._encode(y), w))
 
     def _rows(self, X: Any) -> np.ndarray:
         """Inputs to predict from, checked against those of the fit."""
@@ -197,8 +211,7 @@ class AbstractLearned(BaseEstimator, ABC):
         if not isinstance(phi, Solution):
             return
         self.n_iter_, self.status_ = int(phi.status.steps), str(phi.status)
-        planned = np.isin(phi.status.reason, (VALIDATION, TRAINED))
-        if not (phi.status.converged or planned):
+        if not phi.status.converged:
             name = type(self).__name__
             warnings.warn(f"{name} {self.status_}.", ConvergenceWarning, stacklevel=3)
 
@@ -274,6 +287,14 @@ class AbstractClassifier(ClassifierMixin, AbstractPredictor, ABC):
         chosen = np.zeros_like(probs, dtype=bool)
         np.put_along_axis(chosen, order, before < coverage, axis=1)
         return chosen
+
+
+def _filled(X: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Rows with those of weight zero replaced by one that counts."""
+    absent = w == 0
+    if not absent.any():
+        return X
+    return np.where(absent[:, None], X[np.argmin(absent)], X)
 
 
 def encode_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:

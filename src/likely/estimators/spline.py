@@ -9,8 +9,8 @@ Each $f_j$ is a natural cubic spline with knots at quantiles. The smoothing λ m
 - the negative marginal likelihood of a normal prior whose precision is the penalty (REML),
   $(n - M)\log(\mathrm{RSS} + β^\top S_λ β) + \log|G + S_λ| - \log|S_λ|_+$,
 
-with $G = B^\top W B$, $\mathrm{edf} = \operatorname{tr}((G + S_λ)^{-1} G)$ and M the coefficients that no
-penalty holds (constant and slopes).
+with $G = B^\top W B$, $\mathrm{edf} = \operatorname{tr}((G + S_λ)^{-1} G)$ and M the
+coefficients that no penalty holds (constant and slopes).
 """
 
 from typing import Any, no_type_check

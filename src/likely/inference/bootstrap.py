@@ -37,12 +37,13 @@ def bootstrap(
     """φ of every resample, leading axis m; rows must be padded and harmless already."""
     n = weights.shape[1]
     size = max(1, CHUNK_BYTES // (8 * n * max(1, learner.family.n_eta)))
-    return _fits(learner, key, hyper, batch, jnp.asarray(weights), min(size, 64))
+    learn = eqx.Partial(learner.learn, key, hyper)
+    return _fits(learn, batch, jnp.asarray(weights), min(size, 64))
 
 
 @eqx.filter_jit
-def _fits(learner, key, hyper, batch: Batch, weights: Float[Array, "m n"], size: int):
+def _fits(learn, batch: Batch, weights: Float[Array, "m n"], size: int) -> PyTree:
     def one(w: Float[Array, " n"]) -> PyTree:
-        return learner.learn(key, hyper, batch._replace(w=w))
+        return learn(batch._replace(w=w))
 
     return jax.lax.map(one, weights, batch_size=size)

@@ -163,17 +163,13 @@ class Summary:
 
     def _fact_lines(self, width: int) -> list[str]:
         """Facts in two columns."""
-        half = (width - 4) // 2
-        cells = [
-            f"{name}{value.rjust(max(half - len(name), len(value) + 2))}"
-            for name, value in self.facts
-        ]
-        middle = -(-len(cells) // 2)
-        right = cells[middle:] + [""] * (middle - len(cells[middle:]))
-        return [
-            f"{a.ljust(half)}    {b}".rstrip()
-            for a, b in zip(cells[:middle], right, strict=True)
-        ]
+        middle = -(-len(self.facts) // 2)
+        left, right = (
+            _aligned(part, (width - 4) // 2)
+            for part in (self.facts[:middle], self.facts[middle:])
+        )
+        right += [""] * (middle - len(right))
+        return [f"{a}    {b}".rstrip() for a, b in zip(left, right, strict=True)]
 
     @property
     def _all_notes(self) -> list[str]:
@@ -206,6 +202,13 @@ class Summary:
             f"<h4>{html.escape(self.title)}</h4><table>{head}</table>"
             f"<table>{body}</table><ul>{notes}</ul>"
         )
+
+
+def _aligned(facts: list[tuple[str, str]], width: int) -> list[str]:
+    """Names to the left, values to the right, in lines of one length."""
+    size = max((len(name) + 2 + len(value) for name, value in facts), default=0)
+    size = max(size, width)
+    return [f"{name}{value.rjust(size - len(name))}" for name, value in facts]
 
 
 def _number(value: float) -> str:

@@ -12,10 +12,10 @@ from typing import Any, no_type_check
 import numpy as np
 from jaxtyping import Float
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from likely.core.checks import InputError, check_finite
-from likely.preprocess.rows import fit_rows, use_rows
+from likely.preprocess.rows import fit_rows, names_in, use_rows
 from likely.preprocess.statistics import extremes, quantiles
 
 
@@ -53,7 +53,7 @@ class AbstractBasis(TransformerMixin, BaseEstimator, ABC):
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns."""
         check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features)
+        names = names_in(self, input_features)
         return np.asarray(self._names(list(map(str, names))), dtype=object)
 
 
