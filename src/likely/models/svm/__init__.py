@@ -1,0 +1,1 @@
+"""Support vector machines: the dual pair by pair, the primal by Newton's method."""
