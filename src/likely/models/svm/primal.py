@@ -174,7 +174,9 @@ class _Search:
     def middle(self, theta: np.ndarray) -> float:
         """The intercept; where several are equally good for the hinge, halfway."""
         w, b = theta[:-1], float(theta[-1])
-        kinks = self.y - self.A[:, :-1] @ w  # a row's hinge, as a function of b, bends here
+        kinks = (
+            self.y - self.A[:, :-1] @ w
+        )  # a row's hinge, as a function of b, bends here
         order = np.argsort(kinks, kind="stable")
         steps = np.cumsum(self.C[order])  # each kink adds its C to the slope
         slopes = steps - self.C[self.y > 0].sum()
