@@ -1,6 +1,7 @@
 """The scikit-learn face of supervised models: a pure core in a thin shell."""
 
 from likely.estimators.collinearity import CollinearityWarning
+from likely.estimators.frozen import FrozenFeatures
 from likely.estimators.linear import LinearRegression, Ridge
 from likely.estimators.linear_svm import LinearSVC
 from likely.estimators.logistic import LogisticRegression, SeparationWarning
@@ -15,6 +16,7 @@ __all__ = [
     "SVC",
     "SVR",
     "CollinearityWarning",
+    "FrozenFeatures",
     "GaussianNB",
     "KNeighborsClassifier",
     "KNeighborsRegressor",

@@ -85,6 +85,7 @@ PLACES = {
     "likely.preprocess.scalers": "MinMaxScaler RobustScaler StandardScaler",
     "likely.preprocess.table_encoder": "TableEncoder",
     "likely.preprocess.target_encoder": "TargetEncoder",
+    "likely.estimators.frozen": "FrozenFeatures",
     "likely.estimators.linear": "LinearRegression NormalLinear NormalLinearLearner "
     "Ridge",
     "likely.estimators.linear_svm": "LinearSVC",

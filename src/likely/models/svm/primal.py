@@ -133,7 +133,7 @@ class _Search:
             slope = y * (A @ p)
             t = self._length(theta, p, s, slope, rounding, penalty)
             moved = theta + t * p
-            s = s - t * slope if t < 1 else 1 - y * (A @ moved)
+            s = s - t * slope
             if np.array_equal(moved, theta):
                 return theta, step, True  # no closer in floating point
             theta = moved
@@ -213,7 +213,10 @@ def _updated(H, A, C, before, now) -> Float[np.ndarray, "p p"]:
 
 
 def _square(A, C, rows) -> Float[np.ndarray, "p p"]:
-    part = A[rows] * np.sqrt(C[rows])[:, None]
+    part, prices = A[rows], C[rows]
+    if len(rows) and (prices == prices[0]).all():
+        return prices[0] * (part.T @ part)
+    part *= np.sqrt(prices)[:, None]
     return part.T @ part
 
 
