@@ -265,6 +265,29 @@ def test_weights_and_order_change_no_bit():
     np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
 
 
+def test_absent_rows_of_a_precomputed_kernel():
+    X, y = iris()
+    w = (np.arange(150) % 3 != 1).astype(float)
+    K, kept = gram(X, gamma=0.5), w > 0
+    whole = SVC(kernel="precomputed").fit(K, y, sample_weight=w)
+    part = SVC(kernel="precomputed").fit(K[np.ix_(kept, kept)], y[kept])
+    np.testing.assert_allclose(
+        whole.decision_function(K), part.decision_function(K[:, kept])
+    )
+    f = X[:, 0]
+    whole = SVR(kernel="precomputed").fit(K, f, sample_weight=w)
+    part = SVR(kernel="precomputed").fit(K[np.ix_(kept, kept)], f[kept])
+    np.testing.assert_allclose(whole.predict(K), part.predict(K[:, kept]))
+
+
+@pytest.mark.filterwarnings("ignore:stopped at the step limit")
+def test_a_tolerance_below_rounding_ends():
+    X, y = blobs()
+    assert SVC(C=1e4, kernel="poly", tol=1e-15, max_iter=200_000).fit(
+        X[:40], y[100:140]
+    )
+
+
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
 def test_regression_equals_libsvm(kernel):
     X, y = datasets.load_diabetes(return_X_y=True)
