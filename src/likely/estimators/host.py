@@ -88,9 +88,8 @@ class AbstractHostPredictor(BaseEstimator, ABC):
         ):
             return X
         check_is_fitted(self)
-        return validate_data(
-            self, X, reset=False, dtype=np.float64, ensure_all_finite=False
-        )
+        check: Any = validate_data
+        return check(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
 
 
 class AbstractHostRegressor(RegressorMixin, AbstractHostPredictor, ABC):
