@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from sklearn import datasets, svm
 
 from likely.core import InputError
@@ -110,14 +111,18 @@ def separable(n=60):
 
 
 def qp_plane(X, y):
-    """min ½‖w‖² with yᵢ(w·xᵢ + b) ≥ 1, by quadprog."""
-    quadprog = pytest.importorskip("quadprog")
-    d = X.shape[1]
-    G = np.diag(np.r_[np.ones(d), 1e-13])
+    """min ½‖w‖² with yᵢ(w·xᵢ + b) ≥ 1, by SciPy's sequential quadratic programming."""
     s = np.where(y > 0, 1.0, -1.0)
     A = s[:, None] * np.c_[X, np.ones(len(X))]
-    theta = quadprog.solve_qp(G, np.zeros(d + 1), A.T, np.ones(len(X)))[0]
-    return theta[:-1], theta[-1]
+    found = minimize(
+        lambda t: 0.5 * t[:-1] @ t[:-1],
+        np.linalg.lstsq(A, np.full(len(X), 2.0))[0],
+        jac=lambda t: np.r_[t[:-1], 0.0],
+        constraints={"type": "ineq", "fun": lambda t: A @ t - 1, "jac": lambda t: A},
+        method="SLSQP",
+        options={"ftol": 1e-16, "maxiter": 500},
+    )
+    return found.x[:-1], found.x[-1]
 
 
 def test_hard_margin_is_the_quadratic_program():
@@ -167,8 +172,6 @@ def test_larger_lambda_is_less_slack_and_a_smaller_margin():
 
 def test_the_box_of_the_whole_square_is_half_as_wide():
     """‖w‖² + λΣξ is ½‖w‖² + (λ/2)Σξ: its dual box is [0, λ/2]."""
-    from scipy.optimize import minimize
-
     X, y = blobs()
     X, s, lam = X[80:160], np.where(y[80:160] > 0, 1.0, -1.0), 0.5
 
@@ -260,6 +263,29 @@ def test_weights_and_order_change_no_bit():
     other = SVC(probability=True).fit(X[rows], y[rows])
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
     np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+def test_absent_rows_of_a_precomputed_kernel():
+    X, y = iris()
+    w = (np.arange(150) % 3 != 1).astype(float)
+    K, kept = gram(X, gamma=0.5), w > 0
+    whole = SVC(kernel="precomputed").fit(K, y, sample_weight=w)
+    part = SVC(kernel="precomputed").fit(K[np.ix_(kept, kept)], y[kept])
+    np.testing.assert_allclose(
+        whole.decision_function(K), part.decision_function(K[:, kept])
+    )
+    f = X[:, 0]
+    whole = SVR(kernel="precomputed").fit(K, f, sample_weight=w)
+    part = SVR(kernel="precomputed").fit(K[np.ix_(kept, kept)], f[kept])
+    np.testing.assert_allclose(whole.predict(K), part.predict(K[:, kept]))
+
+
+@pytest.mark.filterwarnings("ignore:stopped at the step limit")
+def test_a_tolerance_below_rounding_ends():
+    X, y = blobs()
+    assert SVC(C=1e4, kernel="poly", tol=1e-15, max_iter=200_000).fit(
+        X[:40], y[100:140]
+    )
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])

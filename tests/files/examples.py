@@ -211,6 +211,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "neighbours, numbers": lambda: lk.KNeighborsRegressor().fit(X, Y),
     "naive bayes": lambda: lk.GaussianNB().fit(X, LABELS),
     "nystroem": lambda: lk.Nystroem(n_components=4).fit(X),
+    "frozen features": lambda: lk.estimators.FrozenFeatures(network()),
     "ensemble": lambda: lk.Ensemble([lk.SVR(), lk.KNeighborsRegressor()]).fit(X, Y),
     "stacking": lambda: lk.Stacking([lk.GaussianNB(), lk.KNeighborsClassifier()]).fit(
         X, LABELS

@@ -27,6 +27,7 @@ ESTIMATORS = {
     "nearest neighbours, classes": lk.KNeighborsClassifier(3),
     "nearest neighbours, numbers": lk.KNeighborsRegressor(3),
     "gaussian naive bayes": lk.GaussianNB(),
+    "nystroem features": lk.Nystroem(n_components=5),
     "ensemble": lk.Ensemble([lk.SVR(), lk.KNeighborsRegressor(1)], cv=2),
     "stacking": lk.Stacking([lk.GaussianNB(), lk.KNeighborsClassifier(1)], cv=2),
     "tree of classes": lk.DecisionTreeClassifier(),

@@ -13,6 +13,7 @@ _PLACES = {
     "comparison": "NatsDifference PartialEffect compare linearity_test partial_effect",
     "counts": "NegativeBinomialRegressor PoissonRegressor",
     "forest": "RandomForestClassifier RandomForestRegressor",
+    "frozen": "FrozenFeatures",
     "gamma": "GammaRegressor",
     "lasso": "ElasticNet Lasso",
     "linear": "LinearRegression Ridge",
@@ -41,6 +42,7 @@ __all__ = [
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ElasticNet",
+    "FrozenFeatures",
     "GammaRegressor",
     "GaussianNB",
     "GradientBoostingClassifier",
@@ -103,6 +105,9 @@ if TYPE_CHECKING:
     from likely.estimators.forest import (
         RandomForestClassifier as RandomForestClassifier,
         RandomForestRegressor as RandomForestRegressor,
+    )
+    from likely.estimators.frozen import (
+        FrozenFeatures as FrozenFeatures,
     )
     from likely.estimators.gamma import (
         GammaRegressor as GammaRegressor,

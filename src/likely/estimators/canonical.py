@@ -32,7 +32,7 @@ def canonical(
     """Sort by contents and merge equal rows (equal in X and in y)."""
     X = np.ascontiguousarray(X) + 0.0  # −0 is 0
     n = len(X)
-    order = np.lexsort((np.arange(n), *_hashes(X, y)))
+    order = np.lexsort((np.arange(n), y, *_hashes(X)))
     same = np.zeros(n, bool)
     ahead, behind = order[1:], order[:-1]
     same[1:] = (y[ahead] == y[behind]) & (X[ahead] == X[behind]).all(1)
@@ -43,17 +43,16 @@ def canonical(
     return Canonical(X[first], y[first], np.bincount(group, w[order]), first, place)
 
 
-def _hashes(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _hashes(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Two numbers for each row from the bits of its entries.
 
     The second, which sorts first, does not depend on the order of the columns.
     """
-    bits = np.c_[X, np.asarray(y, np.float64) + 0.0].view(np.uint64)
+    bits = X.view(np.uint64)
     with np.errstate(over="ignore"):
         bits = bits ^ (bits >> np.uint64(29))
         bits = bits * MIX
         bits = bits ^ (bits >> np.uint64(32))
-        bits[:, -1] *= MIX  # the target is no column
         odd = (np.arange(1, bits.shape[1] + 1, dtype=np.uint64) * MIX) | np.uint64(1)
         placed = (bits * odd).sum(1, dtype=np.uint64)
         total = (bits * MIX).sum(1, dtype=np.uint64)

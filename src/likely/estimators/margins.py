@@ -6,8 +6,9 @@ largest wins ("ovr"). Probabilities are not part of this: they come from a calib
 the scores on held-out rows.
 """
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
@@ -88,7 +89,8 @@ class AbstractMarginClassifier(ClassifierMixin, AbstractHostPredictor, ABC):
     def predict_dist(self, X: Any) -> Predictive:
         """p(y | x) by the calibration on held-out folds."""
         _calibrates(self)
-        eta = self.scaling_(self._scores(self._values(finite_inputs(self, X))))
+        scores = self._scores(self._values(finite_inputs(self, X)))
+        eta = self.scaling_(scores)
         if len(self.classes_) == 2:
             return Predictive(Bernoulli(), eta[:, 1:] - eta[:, :1], self.classes_)
         return Predictive(Categorical(len(self.classes_)), eta, self.classes_)
@@ -130,10 +132,19 @@ class AbstractMarginClassifier(ClassifierMixin, AbstractHostPredictor, ABC):
         values: Callable[[np.ndarray, np.ndarray], np.ndarray],
     ) -> Scaling | PairScaling:
         """The scaling of held-out scores; `values(inside, out)` learns and applies."""
-        c, parts = len(self.classes_), list(held_out(codes, len(self.classes_)))
-        everyone, rows = np.arange(len(codes)), np.concatenate(parts)
-        said = [values(np.setdiff1d(everyone, out), out) for out in parts]
-        scores = self._scores(np.concatenate(said))[np.argsort(rows)]
+        c, everyone = len(self.classes_), np.arange(len(codes))
+        parts = held_out(codes, c)
+        if parts:
+            said = [values(np.setdiff1d(everyone, out), out) for out in parts]
+        else:
+            parts, said = [everyone], [values(everyone, everyone)]
+            warnings.warn(
+                "a class has a single row, so none can be held out; probabilities are "
+                "calibrated on the rows of the fit and will be too sure.",
+                UserWarning,
+                stacklevel=3,
+            )
+        scores = self._scores(np.concatenate(said))[np.argsort(np.concatenate(parts))]
         if self._pairwise:
             return pair_scaling(scores, codes, w, c)
         return scaling(scores, codes, w)
@@ -167,17 +178,14 @@ def votes(
     return count + said / (3 * (np.abs(said) + 1)), count
 
 
-def held_out(codes: Int[np.ndarray, " n"], c: int) -> Iterator[Int[np.ndarray, " k"]]:
-    """The rows of each of five folds, every class dealt out evenly in its order."""
+def held_out(codes: Int[np.ndarray, " n"], c: int) -> list[Int[np.ndarray, " k"]]:
+    """The rows of each of five folds, every class dealt out evenly in its order.
+
+    None where a class has a single row.
+    """
     counts = np.bincount(codes, minlength=c)
     folds = min(FOLDS, int(counts.min()))
-    if folds < 2:
-        raise InputError(
-            "probability=True needs two or more different rows of every class, to hold "
-            "some out."
-        )
     rank = np.empty(len(codes), int)
     for k in range(c):
         rank[codes == k] = np.arange(counts[k])
-    for fold in range(folds):
-        yield np.flatnonzero(rank % folds == fold)
+    return [np.flatnonzero(rank % folds == fold) for fold in range(folds)] * (folds > 1)

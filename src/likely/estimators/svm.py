@@ -203,7 +203,7 @@ class SVC(AbstractMarginClassifier):
         support = np.flatnonzero((B != 0).any(1))
         given, codes = rows.present[data.first], data.y.astype(int)
         support = support[np.lexsort((given[support], codes[support]))]
-        self.machines_ = gather(kernel, data.X, B, trained.intercepts)[0]
+        self.machines_ = gather(kernel, data.X, B, trained.intercepts, given)[0]
         self.support_ = given[support].astype(np.int32)
         self.support_vectors_ = data.X[support]
         self.n_support_ = np.bincount(codes[support], minlength=c).astype(np.int32)

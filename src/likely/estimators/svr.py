@@ -96,8 +96,9 @@ class SVR(AbstractHostRegressor):
         everyone = np.arange(len(data.y))
         found = self._train(kernel, data.X, data.y, C * data.w, everyone)
         B, bias = found.b[:, None], np.array([found.intercept])
-        self.machines_, support = gather(kernel, data.X, B, bias)
-        self.support_ = rows.present[data.first[support]].astype(np.int32)
+        given = rows.present[data.first]
+        self.machines_, support = gather(kernel, data.X, B, bias, given)
+        self.support_ = given[support].astype(np.int32)
         self.support_vectors_ = data.X[support]
         self.n_support_ = np.array([len(support)], np.int32)
         self.dual_coef_, self.intercept_ = B[support].T.copy(), bias

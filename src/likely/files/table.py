@@ -119,6 +119,7 @@ PLACES = {
     "GradientBoostingRegressor",
     "likely.estimators.forest": "RandomForestClassifier RandomForestRegressor",
     "likely.estimators.tree": "DecisionTreeClassifier DecisionTreeRegressor",
+    "likely.estimators.frozen": "FrozenFeatures",
     "likely.estimators.linear": "LinearRegression NormalLinear NormalLinearLearner "
     "Ridge",
     "likely.estimators.log_target": "LogTarget",

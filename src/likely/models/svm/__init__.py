@@ -1,1 +1,1 @@
-"""Support vector machines on the host: the dual by pairs, the primal by Newton."""
+"""Support vector machines: the dual pair by pair, the primal by Newton's method."""

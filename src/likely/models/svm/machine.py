@@ -185,10 +185,15 @@ def gather(
     X: Float[np.ndarray, "n d"],
     B: Float[np.ndarray, "n m"],
     intercepts: Float[np.ndarray, " m"],
+    given: Int[np.ndarray, " n"] | None = None,
 ) -> tuple[Machines, Int[np.ndarray, " s"]]:
-    """The machines of the columns of B, and which rows support them."""
+    """The machines of the columns of B, and which rows support them.
+
+    `given` are the places of the rows among those of the fit, where some were absent.
+    """
     support = np.flatnonzero((B != 0).any(1))
     vectors = X[support]
     if kernel.name == "precomputed":
-        vectors = support[:, None].astype(np.float64)
+        places = support if given is None else given[support]
+        vectors = places[:, None].astype(np.float64)
     return Machines(kernel, vectors, B[support], intercepts), support

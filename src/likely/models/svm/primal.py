@@ -85,6 +85,8 @@ def plane(
     objective, gap = search.certify(theta, stages[-1])
     w = theta[:-1] if intercept else theta
     b = float(theta[-1]) if intercept else 0.0
+    if intercept and not squared:
+        b = search.middle(theta)
     return Plane(w if Q is None else Q @ w, b, objective, gap, steps, converged)
 
 
@@ -131,14 +133,14 @@ class _Search:
             slope = y * (A @ p)
             t = self._length(theta, p, s, slope, rounding, penalty)
             moved = theta + t * p
-            s = s - t * slope if t < 1 else 1 - y * (A @ moved)
+            s = s - t * slope
             if np.array_equal(moved, theta):
                 return theta, step, True  # no closer in floating point
             theta = moved
         return theta, self.max_steps, False
 
     def _length(self, theta, p, s, slope, rounding, penalty) -> float:  # noqa: PLR0917
-        """Where the derivative along p, which rises in pieces, passes zero."""
+        """Where the derivative along p, which rises in straight pieces, passes zero."""
         kappa, delta = rounding
         price = self.C * kappa * slope
         start, rise = float((penalty * theta) @ p), float((penalty * p) @ p)
@@ -148,25 +150,41 @@ class _Search:
         def derivative(t: float) -> float:
             return start + t * rise - float(price @ np.clip(s - t * slope, 0, delta))
 
-        zero = derivative(0.0)
-        low, at_low, high = 0.0, zero, 1.0
-        at_high = derivative(high)
-        while at_high < -1e-12 * abs(zero) and high < 1e6:
-            low, at_low, high = high, at_high, 2 * high
-            at_high = derivative(high)
-        for _ in range(40):
-            if abs(at_high) <= 1e-10 * abs(zero):
+        low, high, zero = 0.0, 1.0, abs(derivative(0.0))
+        while (at_high := derivative(high)) < 0 and high < 1e12:
+            if at_high >= -1e-12 * zero:
                 return high
-            share = at_low / (at_low - at_high)
-            middle = low + (high - low) * min(max(share, 0.02), 0.98)
-            value = derivative(middle)
-            if abs(value) <= 1e-3 * abs(zero):
-                return middle
-            if value < 0:
-                low, at_low = middle, value
+            low, high = high, 2 * high
+        if at_high <= 1e-12 * zero:
+            return high
+        kinks = np.r_[s / slope, (s - delta) / slope] if delta < np.inf else s / slope
+        kinks = np.sort(kinks[(kinks > low) & (kinks < high)])
+        left, right = 0, len(kinks)
+        while left < right:  # the first kink where the derivative is not negative
+            middle = (left + right) // 2
+            if derivative(kinks[middle]) < 0:
+                left = middle + 1
             else:
-                high, at_high = middle, value
-        return high
+                right = middle
+        low = float(kinks[left - 1]) if left > 0 else low
+        high = float(kinks[left]) if left < len(kinks) else high
+        a, b = derivative(low), derivative(high)
+        return low if b <= a else low + (high - low) * min(max(-a / (b - a), 0.0), 1.0)
+
+    def middle(self, theta: np.ndarray) -> float:
+        """The intercept; where several are equally good for the hinge, halfway."""
+        w, b = theta[:-1], float(theta[-1])
+        kinks = (
+            self.y - self.A[:, :-1] @ w
+        )  # a row's hinge, as a function of b, bends here
+        order = np.argsort(kinks, kind="stable")
+        steps = np.cumsum(self.C[order])  # each kink adds its C to the slope
+        slopes = steps - self.C[self.y > 0].sum()
+        flat = np.abs(slopes) <= 1e-9 * self.C.sum()
+        if not flat[:-1].any():
+            return b
+        low, high = kinks[order][int(np.argmax(flat)) :][:2]
+        return float(0.5 * (low + high)) if high - low > 1e3 * STAGES[-1] else b
 
     def certify(self, theta: np.ndarray, rounding: Rounding) -> tuple[float, float]:
         """The unrounded objective, and its distance from the dual one."""
@@ -195,7 +213,10 @@ def _updated(H, A, C, before, now) -> Float[np.ndarray, "p p"]:
 
 
 def _square(A, C, rows) -> Float[np.ndarray, "p p"]:
-    part = A[rows] * np.sqrt(C[rows])[:, None]
+    part, prices = A[rows], C[rows]
+    if len(rows) and (prices == prices[0]).all():
+        return prices[0] * (part.T @ part)
+    part *= np.sqrt(prices)[:, None]
     return part.T @ part
 
 

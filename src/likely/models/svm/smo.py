@@ -27,7 +27,7 @@ from jaxtyping import Bool, Float
 from likely.models.svm.rows import PRECOMPUTED
 from likely.models.svm.steps import descend, move_rows, weigh
 
-CONVERGED, STEP_LIMIT, UNBOUNDED = range(3)
+CONVERGED, STEP_LIMIT, UNBOUNDED, ROUNDING = range(4)
 HULLS_MEET = 1e-10
 PAUSE, WORTH_PACKING = 1000, 0.8
 
@@ -96,11 +96,14 @@ def solve(
         up, down = _slopes(p, b)
         values = (g, b, p.lo, p.hi, up, down, p.diagonal)
         part = Taking((p.XT, p.norms, np.arange(n)), values, _empty(store, n))
+        before = steps
         part, steps = _run(p, part, b, plan, steps, looked)
         b, g = _whole(p, part, b, g)
         up, down = _slopes(p, b)
         gap = float((g + down).max() - (g + up).min())
         status = _verdict(p, plan, b, g, gap, steps)
+        if status is None and steps == before:
+            status = ROUNDING  # no pair promises anything in floating point
         if status is not None:
             return Solved(b, g, _intercept(p, b, g, up, down), gap, steps, status)
         looked = True
