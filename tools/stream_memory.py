@@ -67,7 +67,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as place:
         path = Path(place) / "x.npy"
         n = write(path, int(options.gib * 2**30))
-        watch = Watch()
+        before, watch = anonymous(), Watch()
         watch.start()
         x = np.load(path, mmap_mode="r")
         stream = Stream(x, np.broadcast_to(np.float32(1), n))
@@ -84,6 +84,7 @@ def main() -> None:
     result = {
         "file_gib": n * COLUMNS * 4 / 2**30,
         "anonymous_gib": watch.most / 2**30,
+        "before_gib": before / 2**30,
         "steps": int(found.status.steps),
         "loss": float(found.loss),
         "seconds": took,

@@ -135,8 +135,6 @@ if TYPE_CHECKING:
         tune_host as tune_host,
     )
     from likely.estimators import (
-        SVC as SVC,
-        SVR as SVR,
         BaggingClassifier as BaggingClassifier,
         BaggingRegressor as BaggingRegressor,
         DecisionTreeClassifier as DecisionTreeClassifier,
@@ -154,8 +152,8 @@ if TYPE_CHECKING:
         Lasso as Lasso,
         LinearRegression as LinearRegression,
         LinearSVC as LinearSVC,
-        LogisticRegression as LogisticRegression,
         LogTarget as LogTarget,
+        LogisticRegression as LogisticRegression,
         MLPClassifier as MLPClassifier,
         MLPRegressor as MLPRegressor,
         NegativeBinomialRegressor as NegativeBinomialRegressor,
@@ -168,6 +166,8 @@ if TYPE_CHECKING:
         RandomForestRegressor as RandomForestRegressor,
         Ridge as Ridge,
         RoundedRegression as RoundedRegression,
+        SVC as SVC,
+        SVR as SVR,
         SplineRegressor as SplineRegressor,
         compare as compare,
         linearity_test as linearity_test,

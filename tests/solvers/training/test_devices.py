@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 from ledger import ROOT
+
+from likely.core import InputError, tune_host
 
 HERE = Path(__file__).parent
 
@@ -36,6 +39,12 @@ def result(process: subprocess.Popen) -> dict:
 
 def flat(curve) -> np.ndarray:
     return np.concatenate([np.ravel(part) for part in curve])
+
+
+def test_devices_can_only_be_chosen_before_anything_is_computed():
+    jax.devices()
+    with pytest.raises(InputError, match=r"call tune_host\(devices=...\) first"):
+        tune_host(devices=7)
 
 
 @pytest.fixture(scope="module")

@@ -121,16 +121,16 @@ def test_streams_that_cannot_be_are_refused(tmp_path):
 
 @pytest.mark.slow
 def test_training_from_a_file_takes_little_memory(tmp_path):
-    """A third of a GiB here; the script does four under one of anonymous memory."""
-    command = [sys.executable, ROOT / "tools" / "stream_memory.py"]
+    """Half a GiB here; the script does four under one GiB of anonymous memory."""
+    script = ROOT / "tools" / "stream_memory.py"
     env = os.environ | {"PYTHONPATH": str(ROOT / "src"), "JAX_DEBUG_KEY_REUSE": "0"}
-    options = {"capture_output": True, "text": True, "env": env}
-    peaks = []
-    for size in (0.12, 0.37):
-        done = subprocess.run(
-            [*command, str(size), "--folder", tmp_path], check=True, **options
-        )
-        peaks.append(json.loads(done.stdout))
-    assert peaks[1]["steps"] > 300
-    assert peaks[1]["anonymous_gib"] - peaks[0]["anonymous_gib"] < 0.1
-    assert peaks[1]["anonymous_gib"] < 1
+    done = subprocess.run(
+        [sys.executable, script, "0.5", "--folder", tmp_path],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=env,
+    )
+    found = json.loads(done.stdout)
+    assert found["steps"] == 512
+    assert found["anonymous_gib"] - found["before_gib"] < 0.4 < found["file_gib"]
