@@ -39,6 +39,7 @@ from likely.models.trees.derivatives import (
     NORMAL,
     POISSON,
     add_to_rows,
+    add_without_self,
     closed_form,
 )
 from likely.models.trees.ensemble import Grown, Trees, closed
@@ -84,6 +85,8 @@ class Boosted(NamedTuple):
     trees: Trees
     history: dict[str, list[float]]
     rounds: int
+    alone: Float[np.ndarray, " n"] | None
+    """Squared error without validation: each row's prediction by leaves without it."""
 
 
 def boost(  # noqa: PLR0917, C901
@@ -121,10 +124,12 @@ def boost(  # noqa: PLR0917, C901
     start = marginal(family, data.y, data.w)
     eta = np.tile(start, (n, 1))
     derive = derivatives_of(family, data.y, n_threads)
+    held = None if validation is None else _Held(family, bins, validation, start)
     has_location = isinstance(family, LOCATIONS)
+    squared = type(family) is Normal and family.scale is not None
+    alone = eta[:, 0].copy() if squared and held is None else None
     seen = slice(0, SEEN)
     losses = _Losses(family, data.y[seen], data.w[seen])
-    held = None if validation is None else _Held(family, bins, validation, start)
     history: dict[str, list[float]] = {"loss": []} | ({"val_loss": []} if held else {})
     grown: list[Grown] = []
     best, kept = np.inf, 0
@@ -145,6 +150,19 @@ def boost(  # noqa: PLR0917, C901
                 )
                 tree = tree._replace(value=settings.rate * tree.value)
                 add_to_rows(eta, j, rows, leaves, tree.value)
+                if alone is not None:
+                    in_round = booster.w * unit
+                    add_without_self(
+                        alone,
+                        g[0],
+                        in_round,
+                        rows,
+                        leaves,
+                        tree.value,
+                        tree.weight,
+                        settings.rate,
+                        settings.limits.l2,
+                    )
                 grown.append(tree)
                 if held is not None:
                     held.add(tree, j)
@@ -165,7 +183,7 @@ def boost(  # noqa: PLR0917, C901
     rounds = kept if held is not None and kept else len(grown) // k
     groups = np.tile(np.arange(k, dtype=np.int32), rounds)
     trees = Trees.of(bins, grown[: rounds * k], start, groups)
-    return Boosted(trees, history, rounds)
+    return Boosted(trees, history, rounds, alone)
 
 
 def _some_features(rng: np.random.Generator, d: int, share: float) -> np.ndarray:
