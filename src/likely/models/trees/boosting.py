@@ -89,7 +89,7 @@ class Boosted(NamedTuple):
     """Squared error without validation: each row's prediction by leaves without it."""
 
 
-def boost(  # noqa: PLR0917, C901
+def boost(  # noqa: PLR0915, PLR0917, C901
     family: AbstractFamily,
     bins: Bins,
     codes: np.ndarray,
@@ -132,7 +132,7 @@ def boost(  # noqa: PLR0917, C901
     losses = _Losses(family, data.y[seen], data.w[seen])
     history: dict[str, list[float]] = {"loss": []} | ({"val_loss": []} if held else {})
     grown: list[Grown] = []
-    best, kept = np.inf, 0
+    kept = 0
     pool = ThreadPoolExecutor(max(n_threads - 1, 1)) if n_threads > 1 else None
     try:
         for r in range(settings.rounds):
@@ -151,26 +151,15 @@ def boost(  # noqa: PLR0917, C901
                 tree = tree._replace(value=settings.rate * tree.value)
                 add_to_rows(eta, j, rows, leaves, tree.value)
                 if alone is not None:
-                    in_round = booster.w * unit
-                    add_without_self(
-                        alone,
-                        g[0],
-                        in_round,
-                        rows,
-                        leaves,
-                        tree.value,
-                        tree.weight,
-                        settings.rate,
-                        settings.limits.l2,
-                    )
+                    _without_self(alone, g[0], booster, rows, leaves, tree, settings)
                 grown.append(tree)
                 if held is not None:
                     held.add(tree, j)
             now = {"round": r + 1, "loss": losses(eta[seen])}
             if held is not None:
                 now["val_loss"] = held.loss()
-                if now["val_loss"] < best:
-                    best, kept = now["val_loss"], r + 1
+                if held.improved(now["val_loss"]):
+                    kept = r + 1
             for name, values in history.items():
                 values.append(now[name])
             if watch is not None and watch(now):
@@ -184,6 +173,21 @@ def boost(  # noqa: PLR0917, C901
     groups = np.tile(np.arange(k, dtype=np.int32), rounds)
     trees = Trees.of(bins, grown[: rounds * k], start, groups)
     return Boosted(trees, history, rounds, alone)
+
+
+def _without_self(  # noqa: PLR0917
+    alone: np.ndarray,
+    g: np.ndarray,
+    booster: Booster,
+    rows: np.ndarray,
+    leaves: np.ndarray,
+    tree: Grown,
+    settings: Settings,
+) -> None:
+    """Move the rows of `alone` by what their leaves would be without them."""
+    in_round = booster.w * booster.unit
+    kinds = (rows, leaves, tree.value, tree.weight)
+    add_without_self(alone, g, in_round, *kinds, settings.rate, settings.limits.l2)
 
 
 def _some_features(rng: np.random.Generator, d: int, share: float) -> np.ndarray:
@@ -219,6 +223,7 @@ class _Held:
         self.losses = _Losses(family, rows.y, rows.w)
         self.bins, self.X = bins, np.ascontiguousarray(rows.x)
         self.eta = np.tile(start, (len(rows.y), 1))
+        self.best = np.inf
 
     def add(self, tree: Grown, j: int) -> None:
         """Move η by a tree."""
@@ -240,6 +245,13 @@ class _Held:
     def loss(self) -> float:
         """The validation loss now."""
         return self.losses(self.eta)
+
+    def improved(self, loss: float) -> bool:
+        """Whether this is the lowest loss so far."""
+        if not loss < self.best:
+            return False
+        self.best = loss
+        return True
 
 
 def marginal(
