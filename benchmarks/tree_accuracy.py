@@ -124,6 +124,8 @@ def judged(model, classes, X, y, X_new, y_new) -> tuple[float, float]:
         return float(np.mean(model.predict(X_new) != y_new)), float(nll)
     mean = model.predict(X_new)
     error = np.sqrt(np.mean((mean - y_new) ** 2)) / y_new.std()
+    if hasattr(model, "nll"):
+        return float(error), model.nll(X_new, y_new)
     scale = max(np.std(y - model.predict(X)), 1e-9)
     return float(error), normal_nll(y_new, mean, scale)
 

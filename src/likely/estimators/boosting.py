@@ -128,7 +128,8 @@ def _boost(estimator: Any, family: AbstractFamily, rows: Rows, X_val: Any, y_val
         found = boost(family, bins, codes, data, settings, held, progress.told)
     estimator.n_estimators_ = found.rounds
     estimator.history_ = {k: np.array(v) for k, v in found.history.items()}
-    return found.trees, data, held
+    alone = found.alone
+    return found.trees, data, held, alone
 
 
 class GradientBoostingClassifier(AbstractHostClassifier, AbstractOfTrees):
@@ -232,7 +233,7 @@ class GradientBoostingClassifier(AbstractHostClassifier, AbstractOfTrees):
         rows = Rows(*(a[w > 0] for a in (rows.X, rows.y, w)))
         c = len(self.classes_)
         self.family_ = Bernoulli() if c == 2 else Categorical(c)
-        self.trees_, _, _ = _boost(self, self.family_, rows, X_val, y_val)
+        self.trees_, _, _, _ = _boost(self, self.family_, rows, X_val, y_val)
         return self
 
     def _targets(self, y: Any) -> np.ndarray:
@@ -270,8 +271,8 @@ class GradientBoostingRegressor(AbstractHostRegressor, AbstractOfTrees):
     Args:
         family: of `likely.families`: `Normal()` models mean and scale, `Poisson()`,
             `Gamma()`, `NegativeBinomial()`, ... one tree for each entry of η in each
-            round. None: squared error, a normal with one scale for all rows (that of
-            the validation rows, if there are any).
+            round. None: squared error, a normal with one scale for all rows: that of
+            the validation rows, or of the training rows by leaves without them.
         n_estimators: the most rounds.
         learning_rate: ν, how much of each tree counts.
         max_leaf_nodes: the most leaves of a tree; the best splits first.
@@ -370,9 +371,11 @@ class GradientBoostingRegressor(AbstractHostRegressor, AbstractOfTrees):
                 f"family is {self.family!r}; give one of likely.families, or None."
             )
         family = Normal(1.0) if self.family is None else self.family
-        trees, data, held = _boost(self, family, rows, X_val, y_val)
+        trees, data, held, alone = _boost(self, family, rows, X_val, y_val)
         self.family_ = family if self.family is not None else Normal()
-        self.trees_ = trees if self.family is not None else _scaled(trees, held or data)
+        self.trees_ = (
+            trees if self.family is not None else _scaled(trees, held or data, alone)
+        )
         return self
 
     def _targets(self, y: Any) -> np.ndarray:
@@ -390,11 +393,15 @@ class GradientBoostingRegressor(AbstractHostRegressor, AbstractOfTrees):
         return Predictive(self.family_, eta).mean
 
 
-def _scaled(trees: Any, rows: Batch) -> Any:
-    """The trees with log σ of their residuals as a second, constant entry of η."""
+def _scaled(trees: Any, rows: Batch, alone: np.ndarray | None) -> Any:
+    """The trees with log σ of their residuals as a second, constant entry of η.
+
+    `alone` has what leaves without the row itself say of it: residuals from that are
+    nearer to those of new rows.
+    """
     import equinox as eqx
 
-    r = rows.y - trees.eta(rows.x)[:, 0]
+    r = rows.y - (trees.eta(rows.x)[:, 0] if alone is None else alone)
     variance = max(np.average(r * r, weights=rows.w), np.finfo(float).tiny)
     start = np.append(trees.start, 0.5 * np.log(variance))
     return eqx.tree_at(lambda t: t.start, trees, start)

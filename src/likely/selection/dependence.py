@@ -26,7 +26,7 @@ class PartialDependence(NamedTuple):
 def partial_dependence(
     estimator: Any,
     X: Any,
-    feature: int,
+    feature: int | np.integer,
     *,
     points: int = 50,
     grid: Any = None,

@@ -39,6 +39,7 @@ from likely.models.trees.derivatives import (
     NORMAL,
     POISSON,
     add_to_rows,
+    add_without_self,
     closed_form,
 )
 from likely.models.trees.ensemble import Grown, Trees, closed
@@ -84,9 +85,11 @@ class Boosted(NamedTuple):
     trees: Trees
     history: dict[str, list[float]]
     rounds: int
+    alone: Float[np.ndarray, " n"] | None
+    """Squared error without validation: each row's prediction by leaves without it."""
 
 
-def boost(  # noqa: PLR0917, C901
+def boost(  # noqa: PLR0915, PLR0917, C901
     family: AbstractFamily,
     bins: Bins,
     codes: np.ndarray,
@@ -121,13 +124,15 @@ def boost(  # noqa: PLR0917, C901
     start = marginal(family, data.y, data.w)
     eta = np.tile(start, (n, 1))
     derive = derivatives_of(family, data.y, n_threads)
+    held = None if validation is None else _Held(family, bins, validation, start)
     has_location = isinstance(family, LOCATIONS)
+    squared = type(family) is Normal and family.scale is not None
+    alone = eta[:, 0].copy() if squared and held is None else None
     seen = slice(0, SEEN)
     losses = _Losses(family, data.y[seen], data.w[seen])
-    held = None if validation is None else _Held(family, bins, validation, start)
     history: dict[str, list[float]] = {"loss": []} | ({"val_loss": []} if held else {})
     grown: list[Grown] = []
-    best, kept = np.inf, 0
+    kept = 0
     pool = ThreadPoolExecutor(max(n_threads - 1, 1)) if n_threads > 1 else None
     try:
         for r in range(settings.rounds):
@@ -145,14 +150,16 @@ def boost(  # noqa: PLR0917, C901
                 )
                 tree = tree._replace(value=settings.rate * tree.value)
                 add_to_rows(eta, j, rows, leaves, tree.value)
+                if alone is not None:
+                    _without_self(alone, g[0], booster, rows, leaves, tree, settings)
                 grown.append(tree)
                 if held is not None:
                     held.add(tree, j)
             now = {"round": r + 1, "loss": losses(eta[seen])}
             if held is not None:
                 now["val_loss"] = held.loss()
-                if now["val_loss"] < best:
-                    best, kept = now["val_loss"], r + 1
+                if held.improved(now["val_loss"]):
+                    kept = r + 1
             for name, values in history.items():
                 values.append(now[name])
             if watch is not None and watch(now):
@@ -165,7 +172,22 @@ def boost(  # noqa: PLR0917, C901
     rounds = kept if held is not None and kept else len(grown) // k
     groups = np.tile(np.arange(k, dtype=np.int32), rounds)
     trees = Trees.of(bins, grown[: rounds * k], start, groups)
-    return Boosted(trees, history, rounds)
+    return Boosted(trees, history, rounds, alone)
+
+
+def _without_self(  # noqa: PLR0917
+    alone: np.ndarray,
+    g: np.ndarray,
+    booster: Booster,
+    rows: np.ndarray,
+    leaves: np.ndarray,
+    tree: Grown,
+    settings: Settings,
+) -> None:
+    """Move the rows of `alone` by what their leaves would be without them."""
+    in_round = booster.w * booster.unit
+    kinds = (rows, leaves, tree.value, tree.weight)
+    add_without_self(alone, g, in_round, *kinds, settings.rate, settings.limits.l2)
 
 
 def _some_features(rng: np.random.Generator, d: int, share: float) -> np.ndarray:
@@ -201,6 +223,7 @@ class _Held:
         self.losses = _Losses(family, rows.y, rows.w)
         self.bins, self.X = bins, np.ascontiguousarray(rows.x)
         self.eta = np.tile(start, (len(rows.y), 1))
+        self.best = np.inf
 
     def add(self, tree: Grown, j: int) -> None:
         """Move η by a tree."""
@@ -222,6 +245,13 @@ class _Held:
     def loss(self) -> float:
         """The validation loss now."""
         return self.losses(self.eta)
+
+    def improved(self, loss: float) -> bool:
+        """Whether this is the lowest loss so far."""
+        if not loss < self.best:
+            return False
+        self.best = loss
+        return True
 
 
 def marginal(

@@ -111,3 +111,35 @@ def add_to_rows(eta, entry, rows, leaves, value):
         step = value[leaves[leaf, 0], 0]
         for i in range(leaves[leaf, 1], leaves[leaf, 2]):
             eta[rows[i], entry] += step
+
+
+@kernel(
+    void(
+        float64[::1],
+        float64[::1],
+        float64[::1],
+        types.int32[::1],
+        int64[:, ::1],
+        float64[:, ::1],
+        float64[::1],
+        float64,
+        float64,
+    )
+)
+@no_type_check
+def add_without_self(  # noqa: PLR0917
+    alone, g, w, rows, leaves, value, weight, rate, l2
+):
+    """Squared error: move every row by what its leaf would be without it.
+
+    A leaf −G/(W + λ) without row i is −(G − wᵢgᵢ)/(W + λ − wᵢ).
+    """
+    for leaf in range(len(leaves)):
+        node = leaves[leaf, 0]
+        H = weight[node] + l2
+        G = -value[node, 0] / rate * H
+        for at in range(leaves[leaf, 1], leaves[leaf, 2]):
+            i = rows[at]
+            rest = H - w[i]
+            if rest > 0.5 * w[i]:
+                alone[i] -= rate * (G - w[i] * g[i]) / rest
