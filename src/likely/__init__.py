@@ -135,6 +135,8 @@ if TYPE_CHECKING:
         tune_host as tune_host,
     )
     from likely.estimators import (
+        SVC as SVC,
+        SVR as SVR,
         BaggingClassifier as BaggingClassifier,
         BaggingRegressor as BaggingRegressor,
         DecisionTreeClassifier as DecisionTreeClassifier,
@@ -152,8 +154,8 @@ if TYPE_CHECKING:
         Lasso as Lasso,
         LinearRegression as LinearRegression,
         LinearSVC as LinearSVC,
-        LogTarget as LogTarget,
         LogisticRegression as LogisticRegression,
+        LogTarget as LogTarget,
         MLPClassifier as MLPClassifier,
         MLPRegressor as MLPRegressor,
         NegativeBinomialRegressor as NegativeBinomialRegressor,
@@ -166,8 +168,6 @@ if TYPE_CHECKING:
         RandomForestRegressor as RandomForestRegressor,
         Ridge as Ridge,
         RoundedRegression as RoundedRegression,
-        SVC as SVC,
-        SVR as SVR,
         SplineRegressor as SplineRegressor,
         compare as compare,
         linearity_test as linearity_test,

@@ -17,7 +17,7 @@ from likely.solvers import Adam
 from likely.typing import Batch, Key, Solution
 
 
-class Scaling(eqx.Module):
+class RowScaling(eqx.Module):
     """Where the inputs and the target are, and how wide they spread."""
 
     center: Float[Array | np.ndarray, "*batch d"]
@@ -26,7 +26,7 @@ class Scaling(eqx.Module):
     spread: Float[Array | np.ndarray, "*batch"]
 
     @classmethod
-    def of(cls, data: Batch, numeric: bool) -> "Scaling":
+    def of(cls, data: Batch, numeric: bool) -> "RowScaling":
         """Of present rows, weighted; a constant column is only centred."""
         center, scale = _moments(data.x, data.w)
         zero = jnp.zeros((), data.x.dtype)
@@ -53,7 +53,7 @@ class Network(eqx.Module):
     """φ of a network: the solution on scaled rows, and the scaling."""
 
     solution: Solution
-    scaling: Scaling
+    scaling: RowScaling
 
 
 class Start(eqx.Module):
@@ -63,7 +63,7 @@ class Start(eqx.Module):
     model: Any
     data: Batch
     state: Any
-    scaling: Scaling
+    scaling: RowScaling
 
 
 class NetworkLearner(eqx.Module):
@@ -76,7 +76,7 @@ class NetworkLearner(eqx.Module):
     def start(self, key: Key, hyper: dict[str, Any], batch: Batch) -> Start:
         """The objective on scaled rows, and the first weights."""
         data = fill_absent(jax.tree.map(jnp.asarray, batch))
-        scaling = Scaling.of(data, self._numeric)
+        scaling = RowScaling.of(data, self._numeric)
         prior = GaussianPrior(hyper["alpha"])
         outputs = 1 if self._numeric else self.family.n_eta
         model = self.network.build(data.x.shape[1], outputs, key=key)

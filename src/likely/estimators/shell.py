@@ -27,7 +27,7 @@ from likely.core.random import key_of
 from likely.core.rows import pad, pad_rows, size_class
 from likely.families import Predictive
 from likely.files import save
-from likely.typing import Batch, Key, Learner, Solution
+from likely.typing import TRAINED, VALIDATION, Batch, Key, Learner, Solution
 
 FEW_ROWS = 1024
 
@@ -211,7 +211,8 @@ class AbstractLearned(BaseEstimator, ABC):
         if not isinstance(phi, Solution):
             return
         self.n_iter_, self.status_ = int(phi.status.steps), str(phi.status)
-        if not phi.status.converged:
+        planned = np.isin(phi.status.reason, (VALIDATION, TRAINED))
+        if not (phi.status.converged or planned):
             name = type(self).__name__
             warnings.warn(f"{name} {self.status_}.", ConvergenceWarning, stacklevel=3)
 

@@ -128,7 +128,7 @@ PLACES = {
     "likely.estimators.perceptron": "Perceptron PerceptronLearner",
     "likely.estimators.robust": "AbsoluteLearner HuberRegressor LADRegressor",
     "likely.estimators.network": "MLPClassifier MLPRegressor",
-    "likely.estimators.network_learner": "Network NetworkLearner Scaling",
+    "likely.estimators.network_learner": "Network NetworkLearner RowScaling",
     "likely.estimators.rounded": "RoundedLearner RoundedRegression",
     "likely.estimators.spline": "SplineFit SplineLearner SplineRegressor",
     "likely.selection.cross_validation": "CrossValidation",
