@@ -109,7 +109,7 @@ def _rows(table: Table) -> list[Finding]:
 def _linear(simple: Simple) -> list[Finding]:
     found = []
     for name, sentence in simple.warnings:
-        if "Separation" in name or "separat" in sentence:
+        if "Separation" in name or "separates" in sentence:
             advice = (
                 "A penalty (alpha) or Firth's correction gives finite coefficients; "
                 "check whether the column is part of the answer."
