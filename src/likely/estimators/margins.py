@@ -147,7 +147,7 @@ class AbstractMarginClassifier(ClassifierMixin, AbstractHostPredictor, ABC):
         scores = self._scores(np.concatenate(said))[np.argsort(np.concatenate(parts))]
         if self._pairwise:
             return pair_scaling(scores, codes, w, c)
-        return scaling(scores, codes, w)
+        return scaling(scores, codes, w, biased=c == 2)
 
 
 def price(C: Any) -> float:

@@ -73,9 +73,13 @@ def scaling(
     codes: Int[np.ndarray, " n"],
     w: Float[np.ndarray, " n"],
     *,
+    biased: bool = True,
     max_steps: int = 100,
 ) -> Scaling:
-    """Damped Newton steps until the gradient vanishes."""
+    """Damped Newton steps until the gradient vanishes.
+
+    Without biases the likeliest class is always that of the largest score.
+    """
     n, c = S.shape
     counts = np.bincount(codes, w, minlength=c)
     T = np.tile((1 / (counts + 2))[codes][:, None] / (c - 1), (1, c))
@@ -84,7 +88,8 @@ def scaling(
         np.sqrt(np.average(((S - S.mean(1, keepdims=True)) ** 2).sum(1), weights=w))
     )
     S = S / size if size > 0 else S
-    theta = np.r_[0.0, np.log(np.maximum(counts, 0.5))]
+    theta = np.r_[0.0, biased * np.log(np.maximum(counts, 0.5))]
+    free = np.r_[True, np.full(c, biased)]
 
     def loss(theta: np.ndarray) -> float:
         eta = theta[0] * S + theta[1:]
@@ -95,7 +100,7 @@ def scaling(
         eta = theta[0] * S + theta[1:]
         P = np.exp(eta - logsumexp(eta, axis=1, keepdims=True))
         R = w[:, None] * (P - T)
-        g = np.r_[(R * S).sum(), R.sum(0)]
+        g = np.r_[(R * S).sum(), R.sum(0)] * free
         if np.abs(g).max() <= 1e-10 * w.sum():
             break
         mean = (P * S).sum(1)
@@ -104,7 +109,7 @@ def scaling(
         H[0, 1:] = H[1:, 0] = (w[:, None] * P * (S - mean[:, None])).sum(0)
         WP = w[:, None] * P
         H[1:, 1:] = np.diag(WP.sum(0)) - P.T @ WP
-        p = -np.linalg.lstsq(H, g, rcond=1e-12)[0]
+        p = -np.linalg.lstsq(H * free * free[:, None], g, rcond=1e-12)[0]
         t = 1.0
         while t > 1e-8 and not loss(theta + t * p) <= now + 1e-4 * t * (g @ p):
             t *= 0.5
