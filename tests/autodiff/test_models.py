@@ -12,7 +12,7 @@ from likely.autodiff import check_gradients, trace
 from likely.families import Bernoulli, Normal
 from likely.models import Linear, Null, Shared, mlp
 from likely.objectives import NegativeLogLikelihood, SurrogateLoss
-from likely.typing import Batch
+from likely.typing import Batch, Model
 
 pytestmark = pytest.mark.usefixtures("in_a_hurry")
 
@@ -46,12 +46,16 @@ PRIORS = {
     "NormPrior": objectives.NormPrior(),
 }
 SURROGATES = ("hinge", "logistic", "zero_one")
-OTHER = ("AbstractPrior", "NegativeLogLikelihood", "SurrogateLoss", "margin")
+OTHER = (
+    "AbstractPrior", "FirthLikelihood", "NegativeLogLikelihood", "SurrogateLoss", "margin",
+)  # fmt: skip
 
 
 def test_nothing_is_left_out():
     """A model, prior or loss that is added to the library gets a line above."""
-    assert {name.lower() for name in models.__all__} <= set(MODELS)
+    named = (getattr(models, name) for name in models.__all__)
+    found = {m.__name__ for m in named if isinstance(m, type) and issubclass(m, Model)}
+    assert {name.lower() for name in found} <= {*MODELS, "offset"}
     assert set(objectives.__all__) <= {*PRIORS, *SURROGATES, *OTHER}
 
 
@@ -122,6 +126,14 @@ def test_surrogates(name):
     data = rows(np.array([1.0, -1.0, 1.0, 1.0, -1.0, -1.0]))
     loss = getattr(objectives, name)
     agrees(SurrogateLoss.of(loss, data, PRIORS["GaussianPrior"]), straight(), data)
+
+
+def test_offsets_and_firths_likelihood():
+    data = rows((np.arange(N) % 2).astype(float))
+    agrees(objectives.FirthLikelihood(jnp.zeros(D + 1)), straight(), data)
+    shifted = data._replace(x=(data.x, 0.3 * data.x[:, 0]))
+    model = models.Offset(straight())
+    agrees(NegativeLogLikelihood.of(Bernoulli(), data), model, shifted)
 
 
 def test_batch_norm_and_its_state(getkey):

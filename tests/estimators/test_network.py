@@ -18,7 +18,7 @@ def wave(rng, n=120):
 
 def test_a_small_table_is_fitted_exactly_and_in_its_units(rng):
     X, y = wave(rng)
-    model = lk.MLPRegressor((8,), "tanh", max_iter=400).fit(X, y)
+    model = lk.MLPRegressor((8,), "tanh", max_iter=2000).fit(X, y)
     assert isinstance(model.learner_.solver, LBFGS)
     assert model.phi_.solution.model.model.layers[0].weight.dtype == np.float64
     assert model.score(X, y) > 0.98

@@ -138,7 +138,7 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "linear regression": lambda: lk.LinearRegression().fit(X, Y),
     "ridge, of a frame": lambda: lk.Ridge(np.float64(0.1)).fit(frame()[["size"]], Y),
     "logistic regression": lambda: lk.LogisticRegression().fit(X, LABELS),
-    "network": lambda: lk.MLPRegressor((3,), max_iter=5, alpha=1.0).fit(X, Y),
+    "network": lambda: lk.MLPRegressor((3,), max_iter=500, alpha=1.0).fit(X, Y),
     "network, classes": lambda: lk.MLPClassifier((3,), solver="adam", max_iter=2).fit(
         X, LABELS
     ),
@@ -201,6 +201,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         evaluate.uniformity(np.linspace(0, 1, 20)),
         evaluate.threshold_curve(Y > 0, Y),
     ],
+    "networks": lambda: [fitted("network"), lk.MLPClassifier((3,))],
     "spec": lambda: lk.workbench.Spec(data="iris", kinds={"a": "code"}),
     "table model": _table_model,
     "svc": lambda: lk.SVC(probability=True).fit(X, LABELS),

@@ -283,7 +283,7 @@ class MLPClassifier(AbstractNetwork, AbstractClassifier):
         return Bernoulli() if c == 2 else Categorical(c)
 
     def _encode_other(self, y: np.ndarray) -> np.ndarray:
-        unknown = sorted(set(np.unique(y)) - set(self.classes_.tolist()))
+        unknown = sorted(set(np.unique(y).tolist()) - set(self.classes_.tolist()))
         if unknown:
             raise InputError(
                 f"y_val has the class {unknown[0]!r}, which y does not have; leave such "

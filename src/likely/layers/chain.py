@@ -1,5 +1,6 @@
 """Layers one after another, with their keys and states threaded."""
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,19 @@ class Pointwise(eqx.Module):
     ) -> tuple[Float[Array, "n ..."], State]:
         """f(X)."""
         return self.function(X), state
+
+    def __reduce__(self):
+        """By the name of the function: compiled ones cannot be pickled as they are."""
+        return _pointwise, (self.function.__module__, self.function.__name__)
+
+
+def _pointwise(module: str, name: str) -> "Pointwise":
+    """The layer of a function that has this name."""
+    for place in ("jax.nn", "jax.numpy", module):
+        found = getattr(importlib.import_module(place), name, None)
+        if found is not None:
+            return Pointwise(found)
+    raise AttributeError(f"there is no function {name!r} in {module}")
 
 
 class Chain(eqx.Module):
