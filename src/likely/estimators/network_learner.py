@@ -93,7 +93,17 @@ class NetworkLearner(eqx.Module):
         found = self.with_rate(hyper).minimize(
             start.objective, start.model, start.data, key=then, state=start.state
         )
-        return Network(found, start.scaling)
+        return Network(self._settled(found, start.data), start.scaling)
+
+    def _settled(self, found: Solution, data: Batch) -> Solution:
+        """The solution with the σ that is likeliest for its curve, which has a formula."""
+        if not self._numeric:
+            return found
+        eta, _ = found.model(data.x, state=found.state)
+        variance = weighted_mean((data.y - eta[:, 0]) ** 2, data.w)
+        tiny = jnp.finfo(variance.dtype).tiny ** 0.5
+        log_scale = 0.5 * jnp.log(jnp.maximum(variance, tiny))
+        return eqx.tree_at(lambda s: s.model.tail, found, log_scale[None])
 
     def with_rate(self, hyper: dict[str, Any]) -> Any:
         """The solver at the learning rate of these settings."""
