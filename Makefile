@@ -8,7 +8,7 @@ DEV := .venv/.dev
 BENCH := .venv/.bench
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: install run test lint bench docs clean
+.PHONY: install run test test-slow lint bench docs clean
 
 install: $(DEV)
 
@@ -37,6 +37,9 @@ lint: install
 test: lint
 	@echo "== docs: mkdocs" && $(BIN)/mkdocs build --strict --quiet --site-dir .cache/site
 	@echo "== tests: pytest" && $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+
+test-slow: install
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --slow
 
 bench: $(BENCH)
 	@$(BIN)/python -m benchmarks

@@ -12,6 +12,7 @@ import hypothesis
 import numpy as np
 import pytest
 from ledger import ROOT, named_tests
+from slow import SLOW
 
 os.environ.setdefault("LIKELY_CACHE_DIR", str(ROOT / ".cache"))
 os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
@@ -22,6 +23,22 @@ hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("fixed")
 
 NO_SHARED_DATA = "shared data not found"
+TOO_SLOW = "slow: make test-slow runs it"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """One switch: whether what takes long runs too."""
+    parser.addoption("--slow", action="store_true", help="run what takes long too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list) -> None:
+    """Skip what takes long, unless asked for or named."""
+    named = any("::" in arg for arg in config.args)
+    if config.getoption("--slow") or named:
+        return
+    for item in items:
+        if item.get_closest_marker("slow") or SLOW.search(item.nodeid):
+            item.add_marker(pytest.mark.skip(reason=TOO_SLOW))
 
 
 @pytest.fixture
@@ -81,9 +98,10 @@ MISSING = pytest.StashKey[list[str]]()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note each test that ran, in any worker, or lacked the shared data to run."""
+    """Note each test that ran, in any worker, or lacked the data or the time to run."""
     ran = report.when == "call" and not report.skipped
-    if ran or NO_SHARED_DATA in str(report.longrepr):
+    why = str(report.longrepr)
+    if ran or NO_SHARED_DATA in why or TOO_SLOW in why:
         RAN.add(report.nodeid.partition("[")[0])
 
 

@@ -50,7 +50,6 @@ from likely.recipe import Fit
 from likely.selection import (
     CrossValidation,
     Importance,
-    MixedPredictive,
     PartialDependence,
     mixing_weights,
 )
@@ -216,9 +215,6 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "ensemble": lambda: lk.Ensemble([lk.SVR(), lk.KNeighborsRegressor()]).fit(X, Y),
     "stacking": lambda: lk.Stacking([lk.GaussianNB(), lk.KNeighborsClassifier()]).fit(
         X, LABELS
-    ),
-    "mixed": lambda: MixedPredictive.of(
-        [families.Predictive(families.Normal(), np.ones((4, 2)))], [1.0]
     ),
     "mixing": lambda: mixing_weights(np.log([[0.2, 0.4], [0.5, 0.3]])),
     "hyperplane": lambda: Hyperplane(np.ones(2), 1.0),

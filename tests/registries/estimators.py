@@ -3,6 +3,8 @@
 import likely as lk
 
 ESTIMATORS = {
+    "null model": lk.NullRegressor(),
+    "null model, classes": lk.NullClassifier(),
     "linear regression": lk.LinearRegression(),
     "ridge": lk.Ridge(),
     "lasso": lk.Lasso(0.1),

@@ -9,8 +9,8 @@ from sklearn.model_selection import KFold
 
 import likely as lk
 from likely.core import InputError
-from likely.families import Laplace, Normal, Predictive
-from likely.selection import MixedPredictive, mixing_weights
+from likely.families import Laplace, Mixed, Normal, Predictive
+from likely.selection import mixing_weights
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(150, 3))
@@ -74,12 +74,12 @@ def test_a_mixture_of_families_is_consistent():
         Predictive(Normal(), np.array([[0.0, 0.0], [1.0, -1.0]])),
         Predictive(Laplace(), np.array([[2.0, -0.5], [1.0, 0.3]])),
     ]
-    dist = MixedPredictive.of(members, [0.3, 0.7])
+    dist = Mixed.of(members, [0.3, 0.7])
     for q in (0.05, 0.5, 0.9):
         np.testing.assert_allclose(dist.cdf(dist.quantile(q)), q, atol=1e-9)
     grid = np.linspace(-30, 30, 60_001)
     for row in range(2):
-        one = MixedPredictive.of(
+        one = Mixed.of(
             [
                 Predictive(m.family, np.repeat(m.eta[[row]], len(grid), 0))
                 for m in members

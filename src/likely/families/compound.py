@@ -95,6 +95,13 @@ class Mixed(AbstractCompound):
             raise InputError("weights must not be negative, and their sum must be 1.")
         self.classes = self.parts[0].classes
 
+    @classmethod
+    def of(cls, parts: Sequence[Any], weights: Any) -> "Mixed":
+        """Parts of weight zero left out, the other weights made to sum to 1."""
+        weights = np.asarray(weights, np.float64)
+        kept = [part for part, w in zip(parts, weights, strict=True) if w > 0]
+        return cls(kept, weights[weights > 0] / weights.sum())
+
     def __len__(self) -> int:
         return len(self.parts[0])
 
@@ -114,7 +121,7 @@ class Mixed(AbstractCompound):
         low, high = used.min(0), used.max(0)
         q = np.broadcast_to(np.asarray(q, np.float64), low.shape)
         for _ in range(BISECTIONS):
-            if not (high - low > 1e-9 * (np.abs(low) + np.abs(high))).any():
+            if not (high - low > 1e-15 * (np.abs(low) + np.abs(high))).any():
                 break
             middle = 0.5 * (low + high)
             enough = self.cdf(middle) >= q

@@ -142,7 +142,6 @@ PLACES = {
     "likely.estimators.svm": "SVC",
     "likely.estimators.svr": "SVR",
     "likely.selection.ensemble": "Ensemble",
-    "likely.selection.mixed": "MixedPredictive",
     "likely.selection.mixing": "Mixing",
     "likely.selection.stacking": "Stacking",
     "likely.selection.dependence": "PartialDependence",

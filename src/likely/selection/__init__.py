@@ -4,7 +4,6 @@ from likely.selection.cross_validation import CrossValidation, cross_validate
 from likely.selection.dependence import PartialDependence, partial_dependence
 from likely.selection.ensemble import Ensemble
 from likely.selection.importance import Importance, permutation_importance
-from likely.selection.mixed import MixedPredictive
 from likely.selection.mixing import Mixing, mixing_weights
 from likely.selection.stacking import Stacking
 
@@ -12,7 +11,6 @@ __all__ = [
     "CrossValidation",
     "Ensemble",
     "Importance",
-    "MixedPredictive",
     "Mixing",
     "PartialDependence",
     "Stacking",

@@ -19,10 +19,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likely.core.checks import InputError, check_finite, check_weights
-from likely.families import Categorical, Predictive
+from likely.families import Categorical, Mixed, Predictive
 from likely.files import save
 from likely.selection.members import fitted, is_point, said
-from likely.selection.mixed import MixedPredictive
 
 
 def _classifies(mixture: Any) -> bool:
@@ -82,7 +81,7 @@ class AbstractMixture(BaseEstimator, ABC):
             for m, s in zip(self.members_, self.scales_, strict=True)
         ]
         if classes is None:
-            return MixedPredictive.of(parts, self.weights_)
+            return Mixed.of(parts, self.weights_)
         probs = np.tensordot(self.weights_, np.stack([p.probs for p in parts]), 1)
         eta = np.log(np.maximum(probs, 1e-300))
         return Predictive(Categorical(len(classes)), eta, classes)
