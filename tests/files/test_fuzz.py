@@ -4,12 +4,10 @@ import re
 import subprocess
 import sys
 
-import pytest
 from files.forging import fuzz
 from ledger import ROOT
 
 
-@pytest.mark.slow
 def test_mutants():
     """In a process of its own, so that a crash is a failure and memory is its own."""
     command = [sys.executable, ROOT / "tools" / "fuzz_files.py", "mutants"]
