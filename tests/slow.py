@@ -10,13 +10,15 @@ ESTIMATORS = (
     "BaggingClassifier", "BaggingRegressor", "Ensemble", "GammaRegressor",
     "HuberRegressor", "LinearSVC.loss=", "NegativeBinomialRegressor",
     "RandomForestClassifier", "RoundedRegression", "SVC.multi_class", "Stacking",
-    "ElasticNet", "KNeighborsRegressor", "MLPClassifier", "GradientBoostingClassifier",
+    "ElasticNet", "KNeighborsRegressor", "LADRegressor", "Lasso", "SVR",
+    "MLPClassifier", "GradientBoostingClassifier",
 )  # fmt: skip
 NAMES = (
     "bagged classes", "bagging", "ensemble", "gamma regression", "huber regression",
     "linear svc, hinge", "negative binomial regression", "forest of classes",
     "rounded regression", "svc, calibrated", "stacking", "elastic net",
-    "nearest neighbours, numbers", "network, classes", "boosted classes",
+    "nearest neighbours, numbers", "lasso", "least absolute", "svr",
+    "network, classes", "boosted classes",
 )  # fmt: skip
 PATTERNS = (
     rf"laws/test_estimators\.py::test_scikit_learn_contract\[({'|'.join(ESTIMATORS)})",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.interpolate import CubicSpline, make_smoothing_spline
 
 import likely as lk
@@ -125,3 +126,14 @@ def test_partial_effects_have_bands(wave):
     np.testing.assert_allclose(slope, line.coef_[1])
     with pytest.raises(ValueError, match="penalty"):
         lk.partial_effect(lk.Ridge().fit(both, y), both, 0)
+
+
+def test_leverages_sum_to_the_effective_degrees_of_freedom(rng):
+    """Σ (error of the curve / σ)² over the rows is the trace of the smoother."""
+    X = rng.normal(size=(80, 2)) * [1.0, 50.0] + [3.0, -200.0]
+    y = np.sin(X[:, 0]) + 0.01 * X[:, 1] + 0.3 * rng.normal(size=80)
+    model = lk.SplineRegressor().fit(X, y)
+    low, high = model.band(X, 0.95)
+    t = stats.t(model.df_residual_).ppf(0.975)
+    leverage = ((high - low) / (2 * t * model.scale_)) ** 2
+    assert leverage.sum() == pytest.approx(model.edf_, rel=1e-4)

@@ -1,5 +1,8 @@
 """The null models: the marginal distribution of y, whatever x is. Every model's first rival."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from os import PathLike
 from typing import Any, no_type_check
 
 import jax.numpy as jnp
@@ -12,6 +15,7 @@ from likely import families
 from likely.core.checks import InputError, check_weights
 from likely.core.precision import float64
 from likely.families import AbstractFamily, Predictive
+from likely.files import save
 
 FAMILIES = {
     "exponential": families.Exponential,
@@ -23,7 +27,26 @@ FAMILIES = {
 }
 
 
-class NullRegressor(RegressorMixin, BaseEstimator):
+class AbstractNull(BaseEstimator, ABC):
+    """What both null models do; you write `predict_dist`."""
+
+    @abstractmethod
+    def predict_dist(self, X: Any) -> Predictive:
+        """p(y), once for each row."""
+
+    def nll(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The mean negative log-likelihood of (X, y), in nats per unit of weight."""
+        log_prob = self.predict_dist(X).log_prob(np.asarray(y))
+        return float(-np.average(log_prob, weights=sample_weight))
+
+    def save(
+        self, path: str | PathLike, *, card: Mapping[str, Any] | None = None
+    ) -> None:
+        """Save to a file that holds no code; `likely.load` brings it back."""
+        save(self, path, card=card)
+
+
+class NullRegressor(RegressorMixin, AbstractNull):
     """p(y | x) = p(y): a family at its maximum-likelihood parameters.
 
     Args:
@@ -52,7 +75,8 @@ class NullRegressor(RegressorMixin, BaseEstimator):
 
     def predict_dist(self, X: Any) -> Predictive:
         """p(y), once for each row."""
-        return Predictive(self.family_, _repeated(self, X))
+        eta = _repeated(self, X)
+        return Predictive(self.family_, eta)
 
     def predict(self, X: Any) -> np.ndarray:
         """E[y]."""
@@ -65,7 +89,7 @@ class NullRegressor(RegressorMixin, BaseEstimator):
         return tags
 
 
-class NullClassifier(ClassifierMixin, BaseEstimator):
+class NullClassifier(ClassifierMixin, AbstractNull):
     """P(y = c | x) = P(y = c): the shares of the classes.
 
     Attributes:
@@ -90,7 +114,8 @@ class NullClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_dist(self, X: Any) -> Predictive:
         """p(y), once for each row."""
-        return Predictive(self.family_, _repeated(self, X), self.classes_)
+        eta = _repeated(self, X)
+        return Predictive(self.family_, eta, self.classes_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(n, c) shares of the classes."""
@@ -109,7 +134,9 @@ class NullClassifier(ClassifierMixin, BaseEstimator):
 
 def _rows(estimator: Any, X: Any, y: Any, sample_weight: Any):
     """y and weights of the rows that are present; the columns of X are only counted."""
-    X, y = validate_data(estimator, X, y, dtype=None, ensure_all_finite="allow-nan")
+    X, y = validate_data(
+        estimator, X, y, dtype=np.float64, ensure_all_finite="allow-nan"
+    )
     n = len(y)
     w = check_weights(np.ones(n) if sample_weight is None else sample_weight, n)
     return y[w > 0], w[w > 0]
@@ -123,6 +150,6 @@ def _marginal(family: AbstractFamily, y: np.ndarray, w: np.ndarray) -> np.ndarra
 def _repeated(estimator: Any, X: Any) -> np.ndarray:
     check_is_fitted(estimator)
     X = validate_data(
-        estimator, X, reset=False, dtype=None, ensure_all_finite="allow-nan"
+        estimator, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
     )
     return np.broadcast_to(estimator.eta_, (len(X), len(estimator.eta_)))
