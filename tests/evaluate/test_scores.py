@@ -70,13 +70,13 @@ def test_curves_equal_scikit_learn(ties, rng):
         score = np.round(score, 1)
     positive = (rng.random(300) < 1 / (1 + np.exp(-score))).astype(int)
     w = rng.integers(0, 3, 300).astype(float)
-    curve = evaluate.threshold_curve(positive, score, w)
+    curve = evaluate.operating_points(positive, score, w)
     want = metrics.roc_auc_score(positive, score, sample_weight=w)
     assert curve.area == pytest.approx(want, rel=1e-12)
     want = metrics.average_precision_score(positive, score, sample_weight=w)
     assert curve.average_precision == pytest.approx(want, rel=1e-12)
     with pytest.raises(InputError, match="one kind"):
-        evaluate.threshold_curve(np.ones(3), np.arange(3.0))
+        _ = evaluate.operating_points(np.ones(3), np.arange(3.0)).area
 
 
 def test_a_calibrated_model_has_no_more_error_than_noise(classes):

@@ -198,7 +198,6 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         evaluate.mean_score(Y),
         evaluate.reliability_of_events(Y > 0, np.full(20, 0.4)),
         evaluate.uniformity(np.linspace(0, 1, 20)),
-        evaluate.threshold_curve(Y > 0, Y),
     ],
     "networks": lambda: [fitted("network"), lk.MLPClassifier((3,))],
     "spec": lambda: lk.workbench.Spec(data="iris", kinds={"a": "code"}),

@@ -18,7 +18,6 @@ from likely.evaluate.conformal import (
     radius,
     stretched,
 )
-from likely.evaluate.curves import ThresholdCurve, threshold_curve
 from likely.evaluate.scores import (
     Score,
     absolute_error,
@@ -49,7 +48,6 @@ __all__ = [
     "Score",
     "OperatingPoints",
     "Split",
-    "ThresholdCurve",
     "Uniformity",
     "absolute_error",
     "brier",
@@ -76,7 +74,6 @@ __all__ = [
     "stratified_k_fold",
     "stretched",
     "temperature",
-    "threshold_curve",
     "time_folds",
     "train_validation_test",
     "uniformity",

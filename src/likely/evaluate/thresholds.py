@@ -2,7 +2,7 @@ r"""Decisions by a threshold: $C_δ(x) = 1[h(x) > δ]$, and what each δ costs (
 
 Precision TP/(TP+FP) says how many of those called positive are; recall TP/(TP+FN) how
 many of the positives are called. A higher δ calls fewer: recall falls, precision mostly
-rises.
+rises. Rows of equal probability are one step, so ties cost nothing and gain nothing.
 """
 
 from typing import NamedTuple
@@ -32,6 +32,20 @@ class OperatingPoints(NamedTuple):
     def youden(self) -> Float[np.ndarray, " t"]:
         """Recall less the false-positive rate."""
         return self.recall - self.false_positive_rate
+
+    @property
+    def area(self) -> float:
+        """Under the ROC curve: P(a positive row scores higher than a negative one)."""
+        if not (self.recall[0] and self.false_positive_rate[0]):
+            raise InputError(
+                "a curve needs positive and negative rows; there is one kind."
+            )
+        return float(-np.trapezoid(self.recall, self.false_positive_rate))
+
+    @property
+    def average_precision(self) -> float:
+        """Precision averaged over recall, by steps."""
+        return float(-np.diff(self.recall) @ self.precision[:-1])
 
     def best(self, what: str) -> float:
         """The threshold with the largest "f1" or "youden"."""

@@ -96,7 +96,6 @@ PLACES = {
     "likely.solvers.stopping": "GradientNorm ParameterChange RelativeLoss Validation",
     "likely.solvers.whitened": "Whitened",
     "likely.evaluate.calibration": "Reliability Uniformity",
-    "likely.evaluate.curves": "ThresholdCurve",
     "likely.evaluate.scores": "Score",
     "likely.evaluate.splits": "Folds Split",
     "likely.evaluate.thresholds": "OperatingPoints",

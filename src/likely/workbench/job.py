@@ -26,7 +26,7 @@ from likely.workbench.findings import all_findings
 from likely.workbench.ladder import Event, Ladder
 from likely.workbench.model import TableModel
 from likely.workbench.result import Result, plain
-from likely.workbench.rungs import STACK, rungs_for
+from likely.workbench.rungs import rungs_for
 from likely.workbench.simple import simple_model
 from likely.workbench.spec import Spec
 from likely.workbench.table import Table, prepare, read
@@ -145,7 +145,7 @@ def _judge(ladder: Ladder) -> Result:
         calibrated.weights[order],
     )
     ladder.tell(Event("stage", text="the simplest model"))
-    simple = simple_model(table, spec.effort)
+    simple = simple_model(table)
     important = [] if name == "null" else importances(ladder, name)
     shown = [i.column for i in important if i.nats > 0]
     curves = [] if name == "null" else effects(ladder, name, shown)
@@ -255,6 +255,3 @@ def resume(
     if not path.exists():
         raise InputError(f"{str(folder)!r} holds no run: there is no spec.toml in it.")
     return run_spec(Spec.read(path), out=folder, tell=tell)
-
-
-__all__ = ["STACK", "resume", "run", "run_spec"]

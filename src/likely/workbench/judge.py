@@ -72,7 +72,7 @@ def familiar(table: Table, held: Held) -> dict[str, float]:
         "ece": evaluate.reliability(y, held.probs, w).expected_error,
     }
     if held.probs.shape[1] == 2:
-        found["auc"] = evaluate.threshold_curve(y, held.probs[:, 1], w).area
+        found["auc"] = evaluate.operating_points(y, held.probs[:, 1], w).area
     return found
 
 

@@ -4,6 +4,7 @@ import warnings
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+import pyarrow as pa
 
 import likely as lk
 from likely.core.checks import InputError
@@ -24,7 +25,7 @@ class Simple(NamedTuple):
     refusal: str = ""
 
 
-def simple_model(table: Table, effort: str) -> Simple:
+def simple_model(table: Table) -> Simple:
     """Fit it to all rows; where it has no p-values, say why."""
     fold = Fold(table, None)
     X, _ = fold.encoded("scaled")
@@ -37,12 +38,7 @@ def simple_model(table: Table, effort: str) -> Simple:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            import pandas as pd
-
-            frame: Any = pd.DataFrame(dict(zip(names, X.T, strict=True)))
-        except ImportError:
-            frame = X
-        try:
+            frame = pa.table(dict(zip(names, X.T, strict=True)))
             fitted = model.fit(frame, y, sample_weight=table.w)
             summary = fitted.summary(coverage=0.95)
         except InputError as error:

@@ -221,13 +221,13 @@ def _reliability(result: Any, held: Any, y: np.ndarray, w: np.ndarray) -> str:
 
 
 def _curves(held: Any, y: np.ndarray, w: np.ndarray) -> list[str]:
-    curve = evaluate.threshold_curve(y, held.probs[:, 1], w)
-    keep = np.unique(np.linspace(0, len(curve.thresholds) - 1, 200).round().astype(int))
+    curve = evaluate.operating_points(y, held.probs[:, 1], w)
+    keep = np.unique(np.linspace(0, len(curve.threshold) - 1, 200).round().astype(int))
     roc = Axes((0, 1), (0, 1), labels=("false positive rate", "true positive rate"))
     roc.line([0, 1], [0, 1], "ideal")
-    roc.line(curve.false_positive_rate[keep], curve.true_positive_rate[keep])
+    roc.line(curve.false_positive_rate[keep], curve.recall[keep])
     pr = Axes((0, 1), (0, 1), labels=("recall", "precision"))
-    pr.line(curve.true_positive_rate[keep], curve.precision[keep])
+    pr.line(curve.recall[keep], curve.precision[keep])
     return [
         figure(roc.svg("ROC curve"), f"Area under the ROC curve {curve.area:.3f}."),
         figure(
