@@ -15,6 +15,7 @@ from likely.layers.batch_norm import BatchNorm, Running
 from likely.layers.chain import Chain, Pointwise, initial_state
 from likely.layers.collapse import collapse, compose
 from likely.layers.concatenated import Concatenated
+from likely.layers.condition import Conditional, Shifted, Sinusoids
 from likely.layers.convolution import Convolution
 from likely.layers.dense import Dense
 from likely.layers.dropout import Dropout
@@ -46,6 +47,7 @@ __all__ = [
     "BatchNorm",
     "Chain",
     "Concatenated",
+    "Conditional",
     "Convolution",
     "Dense",
     "Dropout",
@@ -64,7 +66,9 @@ __all__ = [
     "Record",
     "Residual",
     "Running",
+    "Shifted",
     "Sigmoid",
+    "Sinusoids",
     "TransposedConvolution",
     "Unpooling",
     "Upsampling",

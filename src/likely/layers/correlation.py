@@ -89,16 +89,16 @@ def _members(primitive: Primitive, args: Any, axes: Any, *, how: Sliding) -> Any
     once are slow everywhere.
     """
     a, b = (
-        x if axis is batching.not_mapped else jnp.moveaxis(x, axis, 0)
+        x if axis is None else jnp.moveaxis(x, axis, 0)
         for x, axis in zip(args, axes, strict=True)
     )
-    if axes[1] is batching.not_mapped and not primitive.name.endswith("filters"):
+    if axes[1] is None and not primitive.name.endswith("filters"):
         m, n, *shape = a.shape
         out = primitive.bind(a.reshape(m * n, *shape), b, how=how)
         return out.reshape(m, n, *out.shape[1:]), 0
-    if axes[0] is batching.not_mapped:
+    if axes[0] is None:
         return jax.lax.map(lambda b: primitive.bind(a, b, how=how), b), 0
-    if axes[1] is batching.not_mapped:
+    if axes[1] is None:
         return jax.lax.map(lambda a: primitive.bind(a, b, how=how), a), 0
     return jax.lax.map(lambda ab: primitive.bind(*ab, how=how), (a, b)), 0
 

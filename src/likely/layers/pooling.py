@@ -26,7 +26,7 @@ class Pooled(NamedTuple):
     stride: tuple[int, ...]
     pads: tuple[tuple[int, int], ...]
 
-    def places(self, X: Array) -> tuple[int, ...]:
+    def places(self, X: Any) -> tuple[int, ...]:
         """How many windows there are along each axis."""
         return places(
             X.shape[1:-1], self.size, self.stride, self.pads, (1,) * len(self.size)
