@@ -15,6 +15,7 @@ _PLACES = {
     "forest": "RandomForestClassifier RandomForestRegressor",
     "frozen": "FrozenFeatures",
     "gamma": "GammaRegressor",
+    "images": "CNNClassifier CNNRegressor ResNetClassifier",
     "lasso": "ElasticNet Lasso",
     "linear": "LinearRegression Ridge",
     "linear_svm": "LinearSVC",
@@ -28,6 +29,7 @@ _PLACES = {
     "perceptron": "Perceptron",
     "robust": "HuberRegressor LADRegressor",
     "rounded": "RoundedRegression",
+    "segmentation": "UNetSegmenter",
     "spline": "SplineRegressor",
     "svm": "SVC",
     "svr": "SVR",
@@ -38,6 +40,8 @@ _NAMES = {name: place for place, names in _PLACES.items() for name in names.spli
 __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
+    "CNNClassifier",
+    "CNNRegressor",
     "CollinearityWarning",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
@@ -68,12 +72,14 @@ __all__ = [
     "PoissonRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "ResNetClassifier",
     "Ridge",
     "RoundedRegression",
     "SVC",
     "SVR",
     "SeparationWarning",
     "SplineRegressor",
+    "UNetSegmenter",
     "compare",
     "linearity_test",
     "partial_effect",
@@ -111,6 +117,11 @@ if TYPE_CHECKING:
     )
     from likely.estimators.gamma import (
         GammaRegressor as GammaRegressor,
+    )
+    from likely.estimators.images import (
+        CNNClassifier as CNNClassifier,
+        CNNRegressor as CNNRegressor,
+        ResNetClassifier as ResNetClassifier,
     )
     from likely.estimators.lasso import (
         ElasticNet as ElasticNet,
@@ -157,6 +168,9 @@ if TYPE_CHECKING:
     )
     from likely.estimators.rounded import (
         RoundedRegression as RoundedRegression,
+    )
+    from likely.estimators.segmentation import (
+        UNetSegmenter as UNetSegmenter,
     )
     from likely.estimators.spline import (
         SplineRegressor as SplineRegressor,
