@@ -89,11 +89,13 @@ class Job:
 def ours(job: Job) -> Answer:
     import jax
 
+    from likely.layers import initial_state
     from likely.solvers import Adam
     from likely.solvers.training import Training
 
     training = Training(Adam(RATE, steps=job.steps, batch_size=BATCH))
-    found = training.minimize(*job.prepared, key=jax.random.key(1))
+    state = initial_state(job.model)
+    found = training.minimize(*job.prepared, key=jax.random.key(1), state=state)
     return {"losses": np.asarray(found.trace.loss)[: job.steps]}
 
 
