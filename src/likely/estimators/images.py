@@ -6,9 +6,10 @@ import numpy as np
 
 from likely.core.checks import InputError
 from likely.estimators.networks.core import AbstractNetwork, class_family, keep
+from likely.estimators.networks.families import family_of
 from likely.estimators.networks.pictures import flat_images, image_shape
 from likely.estimators.shell import AbstractClassifier, AbstractRegressor
-from likely.families import AbstractFamily, Normal
+from likely.families import AbstractFamily
 from likely.models import CNN, ResNet
 from likely.typing import Batch
 
@@ -171,9 +172,13 @@ class CNNClassifier(AbstractConvolutional, AbstractClassifier):
 
 
 class CNNRegressor(AbstractConvolutional, AbstractRegressor):
-    r"""y | x ~ N(f(x), σ²) with f convolutional and one learned σ.
+    r"""y | x ~ N(f(x), σ²), or another family, with f convolutional and one learned σ.
 
-    The arguments and attributes are those of `CNNClassifier`.
+    The other arguments and the attributes are those of `CNNClassifier`.
+
+    Args:
+        family: a name of `estimators.networks.families`, such as "heteroscedastic" or
+            "poisson", or a family.
     """
 
     @no_type_check  # scikit-learn: settings are looked at in fit
@@ -182,6 +187,7 @@ class CNNRegressor(AbstractConvolutional, AbstractRegressor):
         channels=(16, 32),
         hidden=(64,),
         *,
+        family="normal",
         image_shape=None,
         size=3,
         pool=2,
@@ -214,10 +220,19 @@ class CNNRegressor(AbstractConvolutional, AbstractRegressor):
         keep(self, locals())
 
     def _target(self, y: np.ndarray) -> tuple[AbstractFamily, int]:
-        return Normal(), 1
+        return family_of(self.family, y.shape[1] if y.ndim == 2 else None)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """E[y | x] of each row."""
+        return self._mean(self._rows(X))
 
     def _encode_other(self, y: np.ndarray, name: str = "y_val") -> np.ndarray:
         return self._encode(y)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
 class ResNetClassifier(AbstractImages, AbstractClassifier):
