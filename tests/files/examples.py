@@ -200,6 +200,12 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         evaluate.uniformity(np.linspace(0, 1, 20)),
     ],
     "networks": lambda: [fitted("network"), lk.MLPClassifier((3,))],
+    "networks of images": lambda: [
+        lk.CNNClassifier((2,), augment=layers.Augmentation(shift=0.1, flip=0.5)),
+        lk.CNNRegressor(),
+        lk.ResNetClassifier(network=models.resnet8()),
+        lk.UNetSegmenter(),
+    ],
     "spec": lambda: lk.workbench.Spec(data="iris", kinds={"a": "code"}),
     "table model": _table_model,
     "svc": lambda: lk.SVC(probability=True).fit(X, LABELS),

@@ -198,6 +198,7 @@ UNSAVED = {
     "likely.layers.sliding.Sliding": "lives inside a layer",
     "likely.layers.record": "shows what layers make: arrays, not results",
     "likely.models.anatomy": "counts what is in a model",
+    "likely.models.signals": "shows what passes through a model",
     "likely.models.survey": "counts what a model makes",
     "likely.models.regions": "shows the pieces of a model: polygons, not results",
     "likely.solvers.stepper.Stepper": "lives inside a compiled loop",

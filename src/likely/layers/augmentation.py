@@ -25,6 +25,11 @@ from likely.layers.warp import affine, warp
 from likely.typing import Batch, Key
 
 
+SHARES = ("shift", "flip", "crop", "erase")
+POSITIVE = ("crop", "mixup")
+AMOUNTS = (*SHARES, "rotate", "scale", "brightness", "noise", "mixup")
+
+
 def _amount(value: Any) -> Any:
     """None is none; a number is an array, so that another one compiles nothing."""
     return value if value is None or isinstance(value, jax.Array) else number(value)
@@ -65,26 +70,16 @@ class Augmentation(eqx.Module):
     targets: str = eqx.field(static=True, default="draw")
 
     def __check_init__(self):
-        for name in ("shift", "erase", "flip", "crop"):
-            self._check(name, 0, 1)
-        for name in ("rotate", "scale", "brightness", "noise", "mixup"):
-            self._check(name, 0, float("inf"))
+        for name in AMOUNTS:
+            value, most = getattr(self, name), 1.0 if name in SHARES else float("inf")
+            if value is None or isinstance(value, jax.Array):
+                continue
+            if not 0 <= value <= most or (name in POSITIVE and value == 0):
+                least = "above 0" if name in POSITIVE else "of at least 0"
+                end = " and at most 1" if name in SHARES else ""
+                raise InputError(f"{name} is {value:g}; give a number {least}{end}.")
         if self.targets not in ("draw", "mean"):
             raise InputError(f'targets is {self.targets!r}; give "draw" or "mean".')
-
-    def _check(self, name: str, low: float, high: float) -> None:
-        value = getattr(self, name)
-        if value is None or isinstance(value, jax.Array):
-            return
-        positive = name in ("mixup", "crop")
-        if not (low <= value <= high) or (positive and not value > 0):
-            least = "above 0" if positive else "at least 0"
-            most = f" and at most {high:g}" if high < float("inf") else ""
-            raise InputError(
-                f"{name} is {value:g}; give a number of {least}{most}."
-                if not positive
-                else f"{name} is {value:g}; give a number {least}{most}."
-            )
 
     @property
     def moves(self) -> bool:
