@@ -218,11 +218,10 @@ def test_output_sizes(width, size, settings, expected):
 
 
 def test_parameter_counts_of_the_notes():
-    key = jax.random.key(0)
-    count = lambda layer: layer.weight.size + layer.bias.size  # noqa: E731
-    assert count(Convolution(3, 16, 3, key=key)) == 448
-    assert count(Convolution(3, 1, 5, key=key)) == 76
-    assert count(Convolution(3, 96, 11, stride=4, key=key)) == 34_944
+    sizes = {(3, 16, 3): 448, (3, 1, 5): 76, (3, 96, 11): 34_944}
+    for size, expected in sizes.items():
+        layer = Convolution(*size, key=jax.random.key(0))
+        assert layer.weight.size + layer.bias.size == expected
 
 
 def test_max_pooling_is_the_plain_one_in_any_mode(rng):
@@ -267,34 +266,38 @@ def test_a_convolution_is_equivariant(rng):
     )
 
 
-KEY = jax.random.key(0)
+def fresh() -> jax.Array:
+    return jax.random.key(0)
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Convolution(3, 4, key=KEY)(jnp.ones((2, 3, 8, 8))), "moveaxis"),
-        (lambda: Convolution(1, 4, key=KEY)(jnp.ones((2, 8, 8))), "X\\[..., None\\]"),
+        (lambda: Convolution(3, 4, key=fresh())(jnp.ones((2, 3, 8, 8))), "moveaxis"),
         (
-            lambda: Convolution(1, 4, 5, padding="valid", key=KEY)(
+            lambda: Convolution(1, 4, key=fresh())(jnp.ones((2, 8, 8))),
+            "X\\[..., None\\]",
+        ),
+        (
+            lambda: Convolution(1, 4, 5, padding="valid", key=fresh())(
                 jnp.ones((2, 4, 9, 1))
             ),
             "does not fit",
         ),
-        (lambda: Convolution(3, 4, groups=2, key=KEY), "divides both"),
-        (lambda: Convolution(3, 4, padding="full", key=KEY), '"same", "valid"'),
-        (lambda: Convolution(3, 4, padding=-1, key=KEY), "at least 0"),
-        (lambda: Convolution(3, 4, edges="mirror", key=KEY), "reflected"),
-        (lambda: Convolution(3, 4, stride=0, key=KEY), "stride is 0"),
-        (lambda: Convolution(3, 4, axes=3, key=KEY), "1 for sequences"),
+        (lambda: Convolution(3, 4, groups=2, key=fresh()), "divides both"),
+        (lambda: Convolution(3, 4, padding="full", key=fresh()), '"same", "valid"'),
+        (lambda: Convolution(3, 4, padding=-1, key=fresh()), "at least 0"),
+        (lambda: Convolution(3, 4, edges="mirror", key=fresh()), "reflected"),
+        (lambda: Convolution(3, 4, stride=0, key=fresh()), "stride is 0"),
+        (lambda: Convolution(3, 4, axes=3, key=fresh()), "1 for sequences"),
         (
-            lambda: Convolution(1, 1, 9, edges="reflected", key=KEY)(
+            lambda: Convolution(1, 1, 9, edges="reflected", key=fresh())(
                 jnp.ones((1, 4, 4, 1))
             ),
             "at most 3",
         ),
         (
-            lambda: TransposedConvolution(3, 4, padding=0, extra=2, key=KEY),
+            lambda: TransposedConvolution(3, 4, padding=0, extra=2, key=fresh()),
             "extra is 2",
         ),
         (lambda: Pooling(2, padding=2), "less than its size"),

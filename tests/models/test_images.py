@@ -26,7 +26,10 @@ from likely.typing import Batch
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "convolution" / "torch.npz"
 TORCH = dict(np.load(GOLDEN))
-KEY = jax.random.key(0)
+
+
+def fresh() -> jax.Array:
+    return jax.random.key(0)
 
 
 def sketched(settings, shape, n_out):
@@ -74,13 +77,13 @@ def test_named_networks(settings, shape, parameters, multiply_adds):
 
 
 def test_a_convolution_takes_two_operations_for_each_entry_and_place():
-    layer = Convolution(3, 16, 3, bias=False, key=KEY)
+    layer = Convolution(3, 16, 3, bias=False, key=fresh())
     assert models.flops(layer, (8, 6, 3)) == 2 * 8 * 6 * 3 * 3 * 3 * 16
     assert models.output_shape(layer, (8, 6, 3)) == (8, 6, 16)
 
 
 def test_receptive_fields_are_as_derived():
-    keys = iter(jax.random.split(KEY, 4))
+    keys = iter(jax.random.split(fresh(), 4))
     model = Chain(
         Convolution(1, 2, 3, key=next(keys)),
         jax.nn.relu,
@@ -95,7 +98,7 @@ def test_receptive_fields_are_as_derived():
 
 
 def test_a_network_that_ends_in_features_sees_everything():
-    model = models.CNN((2,), hidden=()).build((6, 4, 1), 2, key=KEY)
+    model = models.CNN((2,), hidden=()).build((6, 4, 1), 2, key=fresh())
     assert models.receptive_field(model, (6, 4, 1)) == (6, 4)
 
 
@@ -104,7 +107,7 @@ def test_a_network_that_ends_in_features_sees_everything():
 
 def test_residual_blocks_that_start_at_zero_are_the_identity(rng):
     X = jnp.asarray(rng.normal(size=(2, 4, 4, 3)), jnp.float32)
-    block = models.residual_block(3, 3, zero=True, key=KEY)
+    block = models.residual_block(3, 3, zero=True, key=fresh())
     state = initial_state(block)
     np.testing.assert_array_equal(block(X, state=state)[0], X)
 
@@ -116,7 +119,7 @@ def test_residual_blocks_that_start_at_zero_are_the_identity(rng):
 
 
 def test_a_residual_block_bends_before_it_convolves():
-    block = models.residual_block(4, 8, stride=2, key=KEY)
+    block = models.residual_block(4, 8, stride=2, key=fresh())
     names = [type(layer).__name__ for layer in block.block.layers]
     assert names == ["BatchNorm", "Pointwise", "Convolution"] * 2
     assert block.shortcut.size == (1, 1)
@@ -128,10 +131,10 @@ def test_variance_doubles_with_each_block_and_adds_up_under_a_norm(rng):
     X = jnp.asarray(rng.normal(size=(4, 12, 12, 64)), jnp.float32)
 
     def grown(norm):
-        keys, h, ratios = jax.random.split(KEY, 3), X, [1.0]
-        for key in keys:
-            block = models.residual_block(64, 64, norm=norm, key=key)
-            h, _ = block(h, key=key, state=initial_state(block))
+        h, ratios = X, [1.0]
+        for seed in range(3):
+            block = models.residual_block(64, 64, norm=norm, key=jax.random.key(seed))
+            h, _ = block(h, key=jax.random.key(7), state=initial_state(block))
             ratios.append(float(h.var()))
         return np.array(ratios)
 
@@ -155,7 +158,7 @@ def test_unet_keeps_positions_and_shows_its_layers(rng):
     X = jnp.asarray(rng.normal(size=(2, 8, 12, 1)), jnp.float32)
     for up in ("transposed", "nearest", "bilinear"):
         model = models.UNet((2, 3, 4), up=up, norm="group").build(
-            (8, 12, 1), 5, key=KEY
+            (8, 12, 1), 5, key=fresh()
         )
         assert model(X)[0].shape == (2, 8, 12, 5)
     made = record(model, X)
@@ -165,7 +168,7 @@ def test_unet_keeps_positions_and_shows_its_layers(rng):
 
 def test_a_timed_unet_depends_on_the_time_of_each_row(rng):
     settings = models.UNet((2, 4), condition=8)
-    model = models.timed(settings, (4, 4, 1), 1, scale=1000.0, key=KEY)
+    model = models.timed(settings, (4, 4, 1), 1, scale=1000.0, key=fresh())
     X = jnp.asarray(rng.normal(size=(3, 4, 4, 1)), jnp.float32)
     t = jnp.array([0.1, 0.5, 0.9])
     y, _ = model((X, t))
@@ -178,7 +181,7 @@ def test_a_timed_unet_depends_on_the_time_of_each_row(rng):
 def test_super_resolution_starts_as_interpolation(rng):
     X = jnp.asarray(rng.normal(size=(2, 4, 6, 3)), jnp.float32)
     settings = models.UNet((2, 4), zero=True)
-    model = models.super_resolution(settings, (4, 6, 3), scale=2, key=KEY)
+    model = models.super_resolution(settings, (4, 6, 3), scale=2, key=fresh())
     y, _ = model(X)
     assert y.shape == (2, 8, 12, 3)
     np.testing.assert_array_equal(y, Upsampling(2, kind="bilinear")(X)[0])
@@ -187,12 +190,13 @@ def test_super_resolution_starts_as_interpolation(rng):
 def test_position_likelihood_is_the_mean_over_positions(rng):
     eta = rng.normal(size=(3, 2, 2, 4)).astype(np.float32)
     y, w = rng.integers(0, 4, (3, 2, 2)), np.array([1, 0, 2], np.float32)
-    batch = Batch(eta, y.astype(np.float32), w)
+    batch = jax.tree.map(jnp.asarray, Batch(eta, y.astype(np.float32), w))
     objective = PositionLikelihood.of(Categorical(4), batch)
-    loss, _ = objective(lambda X, **_: (jnp.asarray(X), None), batch)
-    flat = Batch(eta.reshape(12, 4), y.ravel().astype(np.float32), np.repeat(w, 4))
+    loss, _ = objective(lambda X, **_: (X, None), batch)
+    rows = Batch(eta.reshape(12, 4), y.ravel().astype(np.float32), np.repeat(w, 4))
+    flat = jax.tree.map(jnp.asarray, rows)
     same = NegativeLogLikelihood.of(Categorical(4), flat)
-    expected, _ = same(lambda X, **_: (jnp.asarray(X), None), flat)
+    expected, _ = same(lambda X, **_: (X, None), flat)
     np.testing.assert_allclose(loss, expected, rtol=1e-6)
 
 
@@ -214,7 +218,7 @@ def state_dict(name):
 @pytest.mark.parametrize("name", SAME)
 def test_weights_from_pytorch_give_its_outputs(name):
     settings, shape, n_out = SAME[name]
-    model = settings.build(shape, n_out, key=KEY)
+    model = settings.build(shape, n_out, key=fresh())
     model, state = models.from_torch(model, state_dict(name), shape)
     y, _ = eqx.filter_jit(model)(jnp.asarray(TORCH[f"{name}.X"]), state=state)
     np.testing.assert_allclose(y, TORCH[f"{name}.y"], rtol=1e-5, atol=1e-5)
@@ -227,7 +231,7 @@ def test_weights_from_pytorch_give_its_outputs(name):
 
 
 def test_weights_of_another_architecture_are_refused():
-    model = models.CNN((3, 5), hidden=(5,)).build((8, 8, 2), 3, key=KEY)
+    model = models.CNN((3, 5), hidden=(5,)).build((8, 8, 2), 3, key=fresh())
     with pytest.raises(InputError, match="3.weight has shape"):
         models.from_torch(model, state_dict("cnn"), (8, 8, 2))
     with pytest.raises(InputError, match="4 layers with weights"):
@@ -243,8 +247,11 @@ def test_weights_of_another_architecture_are_refused():
         (lambda: models.CNN(head="max"), "flatten"),
         (lambda: models.ResNet(blocks=(1, 2)), "for 3 stages"),
         (lambda: models.UNet(up="cubic"), "bilinear"),
-        (lambda: models.UNet().build((30, 32, 1), 1, key=KEY), "multiples of 4"),
-        (lambda: models.timed(models.UNet(), (8, 8, 1), 1, key=KEY), "condition is 0"),
+        (lambda: models.UNet().build((30, 32, 1), 1, key=fresh()), "multiples of 4"),
+        (
+            lambda: models.timed(models.UNet(), (8, 8, 1), 1, key=fresh()),
+            "condition is 0",
+        ),
     ],
 )
 def test_errors_are_sentences(make, words):
