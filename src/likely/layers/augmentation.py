@@ -24,7 +24,6 @@ from likely.core.precision import number
 from likely.layers.warp import affine, warp
 from likely.typing import Batch, Key
 
-
 SHARES = ("shift", "flip", "crop", "erase")
 POSITIVE = ("crop", "mixup")
 AMOUNTS = (*SHARES, "rotate", "scale", "brightness", "noise", "mixup")
