@@ -25,6 +25,7 @@ A model that ends with a `Dense` layer (a `Chain`) starts at the null model and 
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Any, ClassVar
@@ -39,7 +40,7 @@ from sklearn.exceptions import ConvergenceWarning
 from likely.core.checks import InputError, check_finite, check_weights
 from likely.core.precision import float64, to_numpy
 from likely.core.random import key_of
-from likely.core.rows import pad, pad_rows
+from likely.core.rows import pad, pad_rows, size_class
 from likely.estimators.networks.laplace import (
     eta_covariance,
     last_layer_posterior,
@@ -67,7 +68,7 @@ from likely.families import (
 )
 from likely.solvers.first_order import AbstractFirstOrder
 from likely.solvers.training import Callback, Checkpoints
-from likely.typing import Batch
+from likely.typing import Batch, Trace
 
 OPTIONS: dict[str, Any] = {
     "alpha": 1e-4,
@@ -171,7 +172,7 @@ class AbstractNetwork(AbstractPredictor):
                 phi = learn_members(*self._crowd(hyper, batch, None, begin))
         self._keep(phi)
         self.weight_seen_, self.passes_ = float(batch.w.sum()), 0
-        self.__dict__.pop("memory_", None)
+        vars(self).pop("memory_", None)
         self._approximate(batch)
         return self
 
@@ -190,7 +191,7 @@ class AbstractNetwork(AbstractPredictor):
         return NetworkLearner(
             family,
             network,
-            settings.lbfgs() if full else settings.first_order(len(y)),
+            settings.lbfgs() if full else settings.first_order(size_class(len(y))),
             shared=shared,
             inputs=self._inputs,
             plain=self._plain(),
@@ -242,10 +243,14 @@ class AbstractNetwork(AbstractPredictor):
             bootstrap=bool(self._option("bootstrap")),
             begin=begin,
         )
+        learner = self.learner_
+        if isinstance(learner.solver, AbstractFirstOrder):  # an epoch of its own rows
+            solver = self._settings().first_order(members.w.shape[1])
+            learner = eqx.tree_at(lambda each: each.solver, learner, solver)
         patience = np.asarray(self._option("n_iter_no_change"), np.int32)
         if other is None:
-            return members, Rows(self.learner_, hyper, batch)
-        return members, Rows(self.learner_, hyper, batch, pad(other), patience)
+            return members, Rows(learner, hyper, batch)
+        return members, Rows(learner, hyper, batch, pad(other), patience)
 
     def _members(self) -> int:
         m = self._option("n_members")
@@ -284,7 +289,7 @@ class AbstractNetwork(AbstractPredictor):
         kind = np.float64
         if isinstance(self.learner_.solver, AbstractFirstOrder):
             kind = np.float32
-        return _cast(_stacked(before["phi_"]), kind)
+        return _cast(_bare(before["phi_"]), kind)
 
     def _keep(self, phi: Network) -> None:
         """φ as NumPy arrays, and how it went; one member has no axis of members."""
@@ -320,7 +325,7 @@ class AbstractNetwork(AbstractPredictor):
 
     def _approximate(self, batch: Batch) -> None:
         """`last_layer_`: the posterior of the last weights, if asked for."""
-        self.__dict__.pop("last_layer_", None)
+        vars(self).pop("last_layer_", None)
         given = self._option("laplace")
         if given is False or given is None:
             return
@@ -361,7 +366,7 @@ class AbstractNetwork(AbstractPredictor):
         memory = getattr(self, "memory_", None)
         phi = getattr(self, "phi_", None)
         with jax.enable_x64(False):
-            begin = None if phi is None else _cast(_stacked(phi), np.float32)
+            begin = None if phi is None else _cast(_bare(phi), np.float32)
             members, shared = self._crowd(self._hyper(), batch, None, begin)
             turn = jnp.asarray(passes, jnp.uint32)
             keys = jax.vmap(jax.random.fold_in, (0, None))(members.key, turn)
@@ -462,6 +467,14 @@ def _stacked(phi: Network) -> Network:
     if np.ndim(phi.solution.loss):
         return phi
     return jax.tree.map(lambda a: a[None] if eqx.is_array(a) else a, phi)
+
+
+def _bare(phi: Network) -> Network:
+    """φ as something to begin with: of the trace only the first entries."""
+    phi = _stacked(phi)
+    trace = phi.solution.trace
+    short = Trace(trace.loss[:, :1], trace.gradient[:, :1], trace.step[:, :1])
+    return Network(replace(phi.solution, trace=short), phi.scaling)
 
 
 def _cast(tree: PyTree, kind: type) -> PyTree:
