@@ -1,7 +1,7 @@
 """Networks with other families, members, Laplace's approximation, categories, passes."""
 
 import equinox as eqx
-import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -17,7 +17,7 @@ from likely.estimators.networks.members import members_of
 from likely.estimators.networks.units import in_data_units
 from likely.estimators.shell import AbstractClassifier
 from likely.models import mlp
-from likely.solvers import Adam, StepDecay
+from likely.solvers import Adam, Noise, StepDecay
 from likely.solvers.training import History
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -38,12 +38,12 @@ def test_densities_change_as_units_do(name, rng):
     s, u = {"gamma": (0.0, 7.0), "poisson": (0.0, 1.0)}.get(name, (3.0, 7.0))
     if name == "negative_binomial":
         s, u = 0.0, 1.0
-    z = rng.integers(1, 5, size=6).astype(float)
     with float64():
-        eta = rng.normal(size=(6, family.n_eta))
-        a, b = in_data_units(family, s, u)
-        there = family.log_prob(eta * a[None] + b[None], z * u + s)
-        here = family.log_prob(jax.numpy.asarray(eta), z)
+        z = jnp.asarray(rng.integers(1, 5, size=6).astype(float))
+        eta = jnp.asarray(rng.normal(size=(6, family.n_eta)))
+        a, b = in_data_units(family, jnp.asarray(s), jnp.asarray(u))
+        there = np.asarray(family.log_prob(eta * a[None] + b[None], z * u + s))
+        here = np.asarray(family.log_prob(eta, z))
     np.testing.assert_allclose(there, here - np.log(u), rtol=1e-9)
 
 
@@ -274,3 +274,27 @@ def test_what_cannot_be_gets_a_sentence(rng):
     ]:
         with pytest.raises(InputError, match=words):
             lk.MLPRegressor((4,), **settings).fit(X, mean)
+
+
+def test_ways_to_regularise_one_network(rng):
+    """Each makes new rows less surprising than the bare network that fits its noise."""
+    X = rng.uniform(-2, 2, size=(560, 2))
+    y = np.sin(2 * X[:, 0]) + 0.5 * rng.normal(size=560)
+    settings = {"solver": "adam", "max_iter": 1500, "learning_rate_init": 3e-3}
+    settings |= {"alpha": 0.0, "batch_size": 60}
+    noise = Adam(3e-3, steps=1500, batch_size=60, noise=Noise(inputs=0.2))
+    ways = {
+        "bare": {},
+        "prior": {"alpha": 3.0},
+        "dropout": {"dropout": 0.2},
+        "early stopping": {"early_stopping": True, "validation_fraction": 0.25},
+        "ensemble": {"n_members": 5},
+        "noise": {"solver": noise},
+        "Laplace": {"laplace": True},
+    }
+    nats = {}
+    for name, way in ways.items():
+        model = lk.MLPRegressor((64,), **settings | way).fit(X[:60], y[:60])
+        nats[name] = model.nll(X[60:], y[60:])
+    assert nats["bare"] > 1.0
+    assert all(nats[name] < nats["bare"] for name in ways if name != "bare"), nats

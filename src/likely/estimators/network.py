@@ -121,6 +121,8 @@ class MLPRegressor(AbstractPerceptron, AbstractRegressor):
         encoder_: of the categories, or None.
     """
 
+    family: Any
+
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(
         self,

@@ -40,7 +40,7 @@ from sklearn.exceptions import ConvergenceWarning
 from likely.core.checks import InputError, check_finite, check_weights
 from likely.core.precision import float64, precision_of, to_numpy
 from likely.core.random import key_of
-from likely.core.rows import pad, pad_rows
+from likely.core.rows import pad, pad_rows, size_class
 from likely.estimators.networks.laplace import (
     eta_covariance,
     last_layer_posterior,
@@ -181,7 +181,7 @@ class AbstractNetwork(AbstractPredictor):
                 phi = learn_members(*self._crowd(hyper, batch, None, begin))
         self._keep(phi)
         self.weight_seen_, self.passes_ = float(batch.w.sum()), 0
-        self.__dict__.pop("memory_", None)
+        vars(self).pop("memory_", None)
         self._approximate(batch)
         return self
 
@@ -200,7 +200,7 @@ class AbstractNetwork(AbstractPredictor):
         return NetworkLearner(
             family,
             network,
-            settings.lbfgs() if full else settings.first_order(len(y)),
+            settings.lbfgs() if full else settings.first_order(size_class(len(y))),
             shared=shared,
             inputs=self._inputs,
             plain=self._plain(),
@@ -253,10 +253,14 @@ class AbstractNetwork(AbstractPredictor):
             bootstrap=bool(self._option("bootstrap")),
             begin=begin,
         )
+        learner = self.learner_
+        if isinstance(learner.solver, AbstractFirstOrder):  # an epoch of its own rows
+            solver = self._settings().first_order(members.w.shape[1])
+            learner = eqx.tree_at(lambda each: each.solver, learner, solver)
         patience = np.asarray(self._option("n_iter_no_change"), np.int32)
         if other is None:
-            return members, Rows(self.learner_, hyper, batch)
-        return members, Rows(self.learner_, hyper, batch, pad(other), patience)
+            return members, Rows(learner, hyper, batch)
+        return members, Rows(learner, hyper, batch, pad(other), patience)
 
     def _members(self) -> int:
         m = self._option("n_members")
@@ -295,7 +299,7 @@ class AbstractNetwork(AbstractPredictor):
         kind = np.float64
         if isinstance(self.learner_.solver, AbstractFirstOrder):
             kind = np.float32
-        return _cast(_stacked(before["phi_"]), kind)
+        return _cast(_bare(before["phi_"]), kind)
 
     def _keep(self, phi: Network) -> None:
         """φ as NumPy arrays, and how it went; one member has no axis of members."""
@@ -331,7 +335,7 @@ class AbstractNetwork(AbstractPredictor):
 
     def _approximate(self, batch: Batch) -> None:
         """`last_layer_`: the posterior of the last weights, if asked for."""
-        self.__dict__.pop("last_layer_", None)
+        vars(self).pop("last_layer_", None)
         given = self._option("laplace")
         if given is False or given is None:
             return
@@ -372,7 +376,7 @@ class AbstractNetwork(AbstractPredictor):
         memory = getattr(self, "memory_", None)
         phi = getattr(self, "phi_", None)
         with jax.enable_x64(False):
-            begin = None if phi is None else _cast(_stacked(phi), np.float32)
+            begin = None if phi is None else _cast(_bare(phi), np.float32)
             members, shared = self._crowd(self._hyper(), batch, None, begin)
             turn = jnp.asarray(passes, jnp.uint32)
             keys = jax.vmap(jax.random.fold_in, (0, None))(members.key, turn)
@@ -479,6 +483,19 @@ def _stacked(phi: Network) -> Network:
     if np.ndim(phi.solution.loss):
         return phi
     return jax.tree.map(lambda a: a[None] if eqx.is_array(a) else a, phi)
+
+
+def _bare(phi: Network) -> Network:
+    """φ as something to begin with: of the trace only the first entries."""
+    phi = _stacked(phi)
+    trace = jax.tree.map(lambda a: a[:, :1], phi.solution.trace)
+    parts = (trace.model, trace.validation)
+    if any(part is not None for part in parts):
+        trace = eqx.tree_at(
+            lambda t: (t.model, t.validation), trace, (None, None),
+            is_leaf=lambda v: v is None,
+        )  # fmt: skip
+    return eqx.tree_at(lambda p: p.solution.trace, phi, trace)
 
 
 def _cast(tree: PyTree, kind: type) -> PyTree:

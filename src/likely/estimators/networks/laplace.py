@@ -130,7 +130,7 @@ def eta_covariance(
     own = own_entries(learner.family, learner.shared)
     size = learner.family.n_eta
 
-    def one(phi: Network, covariance: Float[Array, "p p"]):
+    def one(phi: Network, covariance: Any):
         h = _features(phi, phi.scaling.inputs(X))
         blocks = covariance.reshape(len(own), h.shape[1], len(own), h.shape[1])
         C = jnp.einsum("np,ipjq,nq->nij", h, blocks, h)
