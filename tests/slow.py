@@ -32,5 +32,6 @@ PATTERNS = (
     r"estimators/test_boosting\.py::test_any_family_is_boosted\[(neg|gamma)",
     r"estimators/test_glm\.py::test_the_penalty_is_chosen_by_held_out_nats",
     r"laws/test_layers\.py::test_derivatives_are_slopes\[(batch norm, images|mlp)",
+    r"layers/test_convolution\.py::test_the_plain_ones_are_pytorchs_too",
 )
 SLOW = re.compile("|".join(PATTERNS))
