@@ -96,7 +96,9 @@ class MLP(eqx.Module):
                 layers += [self._block(width, size, next(keys), next(keys))]
             else:
                 bias = self.norm != "batch" or bool(self.residual)
-                layers += [Dense(width, size, bias=bias, init=self.init, key=next(keys))]
+                layers += [
+                    Dense(width, size, bias=bias, init=self.init, key=next(keys))
+                ]
                 layers += [] if self.residual else self._between(size)
             width = size
         layers += self._between(width) if self.residual and self.hidden else []
