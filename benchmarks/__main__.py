@@ -20,6 +20,7 @@ MODULES = (
     "svm",
     "training",
     "layers",
+    "convolution",
     "autodiff",
     "startup",
 )
