@@ -58,6 +58,7 @@ PLACES = {
     "likely.layers.transposed": "TransposedConvolution",
     "likely.layers.unpooling": "Unpooling",
     "likely.layers.upsampling": "Upsampling",
+    "likely.layers.table_embedding": "CategoryColumn CategoryEmbedding TableEmbedding",
     "likely.inference.correlation": "Correlation",
     "likely.inference.estimate": "Estimate",
     "likely.inference.nested": "TestResult",
@@ -140,7 +141,9 @@ PLACES = {
     "likely.estimators.perceptron": "Perceptron PerceptronLearner",
     "likely.estimators.robust": "AbsoluteLearner HuberRegressor LADRegressor",
     "likely.estimators.network": "MLPClassifier MLPRegressor",
-    "likely.estimators.network_learner": "Network NetworkLearner RowScaling",
+    "likely.estimators.networks.laplace": "LastLayer",
+    "likely.estimators.networks.learner": "Network NetworkLearner RowScaling",
+    "likely.estimators.networks.table": "TableNetwork",
     "likely.estimators.rounded": "RoundedLearner RoundedRegression",
     "likely.estimators.spline": "SplineFit SplineLearner SplineRegressor",
     "likely.selection.cross_validation": "CrossValidation",
@@ -197,7 +200,9 @@ UNSAVED = {
     "likely.solvers.stepper.Stepper": "lives inside a compiled loop",
     "likely.solvers.stochastic.Loop": "lives inside a compiled loop",
     "likely.solvers.training": "drives runs: callbacks, files and devices, not results",
-    "likely.estimators.network_learner.Start": "what a fit begins with",
+    "likely.estimators.networks.learner.Start": "what a fit begins with",
+    "likely.estimators.networks.members": "what a fit is made of",
+    "likely.estimators.networks.solver": "settings of a fit",
 }
 """Classes, or whole modules of them, that are not meant to be kept, and why."""
 
