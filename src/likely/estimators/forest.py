@@ -4,10 +4,16 @@ Each tree sees every row as often as a bootstrap draws it (a weight) and looks a
 features at each split. The forest's prediction is the mixture of its leaves,
 $p(y \mid x) = \frac1T \sum_t p_{l_t(x)}(y)$: for classes the mean frequency, for numbers a
 mixture of normals. Rows that a tree has not drawn ("out of bag") judge it for free.
+
+Leaves that are grown out know one class, and T of them may agree by chance: no frequency
+is a probability of 0. So the mixture for classes has one more member, the tree without
+splits, whose only leaf holds the frequencies π of all rows (the prior):
+$p(y \mid x) = \frac{1}{T+1}\bigl(π_y + \sum_t p_{l_t(x)}(y)\bigr)$.
 """
 
 from typing import Any, ClassVar, NamedTuple, no_type_check
 
+import equinox as eqx
 import numpy as np
 
 from likely.core.checks import InputError
@@ -106,7 +112,10 @@ def _sample_size(max_samples: Any, n: int) -> int:
 
 
 class RandomForestClassifier(AbstractHostClassifier, AbstractOfTrees):
-    """A random forest for classes: the mean frequency over the leaves of all trees.
+    r"""A random forest for classes: the mean frequency over the leaves of all trees.
+
+    The frequencies π of all rows count as one more tree, so that no class that was seen
+    is impossible: $p = (π + \sum_t p_t) / (T + 1)$.
 
     Args:
         n_estimators: the number of trees.
@@ -192,7 +201,9 @@ class RandomForestClassifier(AbstractHostClassifier, AbstractOfTrees):
         rows = Rows(*(a[w > 0] for a in (rows.X, rows.y, w)))
         task = class_task(rows.y, rows.w, len(self.classes_), self.criterion)
         found = _grow_forest(self, rows, task, class_values)
-        self.trees_ = found.trees
+        prior = np.bincount(rows.y.astype(int), rows.w, len(self.classes_))
+        prior = prior / prior.sum()
+        self.trees_ = eqx.tree_at(lambda t: t.start, found.trees, prior)
         if self.oob_score:
             with np.errstate(invalid="ignore"):
                 self.oob_decision_function_ = found.sums / found.votes[:, None]
@@ -207,7 +218,7 @@ class RandomForestClassifier(AbstractHostClassifier, AbstractOfTrees):
         return class_predictive(probs, self.classes_)
 
     def _probs(self, X: np.ndarray) -> np.ndarray:
-        return self.trees_.eta(X, self.n_jobs) / len(self.trees_)
+        return self.trees_.eta(X, self.n_jobs) / self._members
 
 
 class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
@@ -344,4 +355,4 @@ class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
         return Predictive(self.family_, eta)
 
     def _mean(self, X: np.ndarray) -> np.ndarray:
-        return self.trees_.eta(X, self.n_jobs)[:, 0] / len(self.trees_)
+        return self.trees_.eta(X, self.n_jobs)[:, 0] / self._members

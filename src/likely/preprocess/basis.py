@@ -172,7 +172,7 @@ class NaturalSpline(AbstractBasis):
         if not self.n_knots >= 3:
             raise InputError(f"n_knots is {self.n_knots}; give at least 3.")
         levels = np.linspace(0, 1, int(self.n_knots))
-        self.knots_ = [_knots(x, w, levels) for x in X.T]
+        self.knots_ = [knots_at(x, w, levels) for x in X.T]
 
     def _columns(self, X: np.ndarray) -> np.ndarray:
         parts = [natural_spline(X[:, j], k) for j, k in enumerate(self.knots_)]
@@ -186,7 +186,9 @@ class NaturalSpline(AbstractBasis):
         ]
 
 
-def _knots(x: np.ndarray, w: np.ndarray, levels: np.ndarray) -> np.ndarray:
+def knots_at(
+    x: Float[np.ndarray, " n"], w: Float[np.ndarray, " n"], levels: np.ndarray
+) -> Float[np.ndarray, " K"]:
     """Quantiles of the values that have weight, none twice."""
     values, where = np.unique(x[w > 0], return_inverse=True)
     each = np.bincount(where, w[w > 0])
