@@ -27,7 +27,7 @@ def choose_alpha(
     hypers = {name: np.full(len(grid), value) for name, value in hyper.items()}
     hypers["alpha"] = grid
     learner = estimator.learner_
-    _, nll = places.fits(estimator, learner, key, hypers, batch, train)
+    _, nll = places.fits(estimator, learner, key, hypers, batch, train=train)
     return float(grid[np.argmin(nll.mean(1))]), grid, nll
 
 

@@ -44,6 +44,7 @@ def fits(
     key: Key,
     hypers: Mapping[str, Any],
     batch: Batch,
+    *,
     train: Float[np.ndarray, "j n"],
 ) -> tuple[PyTree, Float[np.ndarray, "m j"]]:
     """`held_out.fits`, with the places of each fold from its own rows."""

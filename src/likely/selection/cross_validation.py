@@ -79,7 +79,7 @@ def cross_validate(
     learner.family.check(batch.y, batch.w)
     with float64():
         key = key_of(getattr(estimator, "random_state", 0))
-        phi, nll = places.fits(estimator, learner, key, hypers, batch, train)
+        phi, nll = places.fits(estimator, learner, key, hypers, batch, train=train)
     places.forget_inputs(estimator)
     return CrossValidation(params, nll, phi)
 
