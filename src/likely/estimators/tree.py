@@ -133,7 +133,7 @@ class AbstractOfTrees(ABC):
     def _members(self) -> float:
         """What a mean divides by: the trees, and a prior that counts as one of them."""
         prior = float(self.trees_.start.sum())
-        return len(self.trees_) + prior if self._averaged else 1
+        return len(self.trees_) + prior if self._averaged else 1.0
 
 
 class AbstractDrawn(AbstractOfTrees, ABC):
