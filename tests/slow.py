@@ -11,14 +11,14 @@ ESTIMATORS = (
     "HuberRegressor", "LinearSVC.loss=", "NegativeBinomialRegressor",
     "RandomForestClassifier", "RoundedRegression", "SVC.multi_class", "Stacking",
     "ElasticNet", "KNeighborsRegressor", "LADRegressor", "Lasso", "SVR",
-    "MLPClassifier", "GradientBoostingClassifier",
+    "MLPClassifier", "GradientBoostingClassifier", "SplineRegressor",
 )  # fmt: skip
 NAMES = (
     "bagged classes", "bagging", "ensemble", "gamma regression", "huber regression",
     "linear svc, hinge", "negative binomial regression", "forest of classes",
     "rounded regression", "svc, calibrated", "stacking", "elastic net",
     "nearest neighbours, numbers", "lasso", "least absolute", "svr",
-    "network, classes", "boosted classes",
+    "network, classes", "boosted classes", "spline regression",
 )  # fmt: skip
 PATTERNS = (
     rf"laws/test_estimators\.py::test_scikit_learn_contract\[({'|'.join(ESTIMATORS)})",

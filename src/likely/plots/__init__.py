@@ -5,6 +5,7 @@ from likely.plots.computation_graph import computation_graph
 from likely.plots.dependence import dependence
 from likely.plots.importances import importances
 from likely.plots.margin import margin
+from likely.plots.partial_effects import partial_effects
 from likely.plots.path import path
 from likely.plots.trace import trace
 from likely.plots.tree import tree
@@ -15,6 +16,7 @@ __all__ = [
     "dependence",
     "importances",
     "margin",
+    "partial_effects",
     "path",
     "trace",
     "tree",
