@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from likely import evaluate
-from likely.workbench.held import MIDDLE
+from likely.workbench.quantiles import MIDDLE
 from likely.workbench.report.charts import Axes, number, rows_chart
 
 POINTS = 400
