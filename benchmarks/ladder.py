@@ -47,7 +47,9 @@ def houses(rng, n=900):
     """A positive target, words, holes."""
     area, age = rng.uniform(40, 250, n), rng.integers(0, 90, n)
     town = rng.choice(["Bern", "Basel", "Chur", "Genf", "Sion"], n)
-    worth = dict(zip(["Bern", "Basel", "Chur", "Genf", "Sion"], rng.normal(size=5)))
+    worth = dict(
+        zip(["Bern", "Basel", "Chur", "Genf", "Sion"], rng.normal(size=5), strict=True)
+    )
     log_price = 5 + 0.9 * np.log(area) - 0.004 * age + [0.3 * worth[t] for t in town]
     price = np.exp(log_price + 0.25 * rng.normal(size=n))
     return {
@@ -115,7 +117,11 @@ def class_peers():
 
 
 def number_peers(count: bool):
-    linear = linear_model.PoissonRegressor(max_iter=2000) if count else linear_model.RidgeCV()
+    linear = (
+        linear_model.PoissonRegressor(max_iter=2000)
+        if count
+        else linear_model.RidgeCV()
+    )
     loss = "poisson" if count else "squared_error"
     boosting = ensemble.HistGradientBoostingRegressor(loss=loss, random_state=0)
     network = neural_network.MLPRegressor(
@@ -217,7 +223,9 @@ def coverage(name: str, effort: str, splits: int) -> dict:
         new = frame.take(order[cut:])
         y = whole.y[np.searchsorted(whole.rows, order[cut:])]
         if model.target.is_class:
-            labels = [model.target.classes.index(whole.target.classes[int(c)]) for c in y]
+            labels = [
+                model.target.classes.index(whole.target.classes[int(c)]) for c in y
+            ]
             sets = model.predict_set(new.drop_columns([y_name]))
             inside, size = sets[np.arange(len(y)), labels], sets.sum(1)
         else:

@@ -90,7 +90,9 @@ def calibrate(table: Table, held: Held) -> Calibrated:
         probs = evaluate.heated(held.probs, T)
         return Calibrated(T, 1.0, evaluate.class_scores(y, probs), w)
     s = _stretch(held, w) if table.target.kind != "count" else 1.0
-    return Calibrated(1.0, s, evaluate.interval_scores(y, *inner_ends(held.quantiles, s)), w)
+    return Calibrated(
+        1.0, s, evaluate.interval_scores(y, *inner_ends(held.quantiles, s)), w
+    )
 
 
 def _stretch(held: Held, w: np.ndarray) -> float:

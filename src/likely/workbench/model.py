@@ -15,6 +15,7 @@ from likely.workbench.candidate import Candidate
 from likely.workbench.quantiles import MIDDLE, inner_ends, quantile_table
 from likely.workbench.target import Target
 
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class TableModel:
     """A fitted, recalibrated and conformalised model of a table.

@@ -42,11 +42,11 @@ def quantile_table(dist: Any) -> Float[np.ndarray, "n l"]:
         return middle + dist.factor * (inner - middle)
     if isinstance(dist, Mixed):
         return mixed_table([quantile_table(part) for part in dist.parts], dist.weights)
-    if isinstance(dist, Predictive) and isinstance(dist.family, Mixture):
-        if isinstance(dist.family.family, Normal):
-            return _normal_mixture(dist)
+    family = dist.family
+    if isinstance(family, Mixture) and isinstance(family.family, Normal):
+        return _normal_mixture(dist)
     table = np.stack([np.asarray(dist.quantile(q), float) for q in LEVELS], axis=1)
-    return _within_steps(dist, table) if dist.family.discrete else table
+    return _within_steps(dist, table) if family.discrete else table
 
 
 def _within_steps(dist: Predictive, table: np.ndarray) -> np.ndarray:
@@ -67,9 +67,7 @@ def _within_steps(dist: Predictive, table: np.ndarray) -> np.ndarray:
 
 def inner_ends(
     table: Float[np.ndarray, "n l"], stretch: float
-) -> tuple[
-    Float[np.ndarray, " n"], Float[np.ndarray, " n"], Float[np.ndarray, " n"]
-]:
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """Lower end, median and upper end of the inner intervals, times a factor."""
     m = table[:, MIDDLE]
     return m + stretch * (table[:, LOW] - m), m, m + stretch * (table[:, HIGH] - m)

@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import io
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from likely.workbench.held import Held
 from likely.workbench.model import TableModel
 from likely.workbench.rungs import STACK
 from likely.workbench.table import Table
+
+SHOWN = ("rmse", "mae", "r2", "accuracy", "brier", "auc")
+"""Scores that fit on a terminal."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -120,6 +124,35 @@ def ladder_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def compact(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """The ladder as text for narrow terminals: an error stands behind its number."""
+    return [
+        {
+            "model": row["model"],
+            "nats": with_error(row["nats"], row.get("±")),
+            "gain": with_error(row.get("gain"), row.get("gain ±"), "+") if i else "",
+            **{
+                name: "" if value is None else f"{value:.4g}"
+                for name, value in row.items()
+                if name in SHOWN
+            },
+        }
+        for i, row in enumerate(rows)
+    ]
+
+
+def with_error(value: float | None, error: float | None, sign: str = "") -> str:
+    """A number to the digits that its error leaves, and the error to two."""
+    if value is None:
+        return ""
+    if not error:
+        return f"{value:{sign}.4g}"
+    digits = min(max(1 - math.floor(math.log10(error)), 0), 6)
+    if error < 1e-5 or abs(value) >= 1e6:
+        return f"{value:{sign}.4g} ± {error:.2g}"
+    return f"{value:{sign}.{digits}f} ± {error:.{digits}f}"
+
+
 def verdict(report: dict[str, Any]) -> list[str]:
     """Three sentences: which model, how good, how sure."""
     winner, ladder = report["winner"], report["ladder"]
@@ -141,15 +174,20 @@ def verdict(report: dict[str, Any]) -> list[str]:
     scores = winner["scores"]
     if "accuracy" in scores:
         third = f"it is right in {100 * scores['accuracy']:.1f} % of rows, and its sets"
-        kind = f"{winner['size']:.2f} classes on average"
+        kind = mean_size(winner["size"], " classes")
     else:
         third = (
             f"it explains {100 * scores['r2']:.0f} % of the variance, and its intervals"
         )
-        kind = f"{winner['size']:.4g} wide on average"
+        kind = mean_size(winner["size"], " wide")
     asked, share = 100 * winner["coverage_asked"], 100 * winner["coverage"]
     third += f" of {asked:.0f} % cover {share:.1f} % of rows, {kind}"
     return [_sentence(s) for s in (first, second, third)]
+
+
+def mean_size(size: float | None, unit: str) -> str:
+    """How large intervals or sets are; where rows are too few, intervals are unbounded."""
+    return "unbounded for want of rows" if size is None else f"{size:.4g}{unit} on average"
 
 
 def _sentence(text: str) -> str:

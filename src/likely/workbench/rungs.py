@@ -214,7 +214,9 @@ def _members(kind: Any, settings: dict) -> Any:
     if "n_members" in signature(kind).parameters:
         return kind(**settings)
     m, seed = settings.pop("n_members"), settings.pop("random_state")
-    return lk.Ensemble([kind(random_state=seed + 1000 * i, **settings) for i in range(m)])
+    return lk.Ensemble(
+        [kind(random_state=seed + 1000 * i, **settings) for i in range(m)]
+    )
 
 
 LADDER = (

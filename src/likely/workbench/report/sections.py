@@ -9,6 +9,7 @@ import numpy as np
 
 from likely import evaluate
 from likely.workbench.quantiles import MIDDLE
+from likely.workbench.result import mean_size
 from likely.workbench.report.charts import Axes, number, rows_chart
 
 POINTS = 400
@@ -152,10 +153,10 @@ def calibration(result: Any) -> str:
     winner = result.report["winner"]
     asked, share = 100 * winner["coverage_asked"], 100 * winner["coverage"]
     what = "sets" if result.table.target.is_class else "intervals"
-    size = "classes" if result.table.target.is_class else "wide"
+    unit = " classes" if result.table.target.is_class else " wide"
     say = (
         f"<p>Conformal {what} of {asked:.0f} % covered {share:.1f} % of held-out rows and "
-        f"are {winner['size']:.4g} {size} on average.</p>"
+        f"are {mean_size(winner['size'], unit)}.</p>"
     )
     held = result.held[winner["name"]]
     y, w = result.table.y[held.rows], result.table.w[held.rows]
