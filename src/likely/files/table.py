@@ -127,8 +127,8 @@ PLACES = {
     "likely.estimators.logistic": "FirthLearner LogisticRegression",
     "likely.estimators.perceptron": "Perceptron PerceptronLearner",
     "likely.estimators.robust": "AbsoluteLearner HuberRegressor LADRegressor",
-    "likely.estimators.network": "MLPClassifier MLPRegressor",
-    "likely.estimators.network_learner": "Network NetworkLearner RowScaling",
+    "likely.estimators.network": "MLPClassifier MLPRegressor TableNetwork",
+    "likely.estimators.networks.learner": "Network NetworkLearner RowScaling",
     "likely.estimators.rounded": "RoundedLearner RoundedRegression",
     "likely.estimators.smoothed": "SmoothedClassifier",
     "likely.estimators.spline": "SplineFit SplineLearner SplineRegressor",
@@ -183,7 +183,9 @@ UNSAVED = {
     "likely.solvers.stepper.Stepper": "lives inside a compiled loop",
     "likely.solvers.stochastic.Loop": "lives inside a compiled loop",
     "likely.solvers.training": "drives runs: callbacks, files and devices, not results",
-    "likely.estimators.network_learner.Start": "what a fit begins with",
+    "likely.estimators.networks.learner.Start": "what a fit begins with",
+    "likely.estimators.networks.members": "what a fit is made of",
+    "likely.estimators.networks.solver": "settings of a fit",
 }
 """Classes, or whole modules of them, that are not meant to be kept, and why."""
 

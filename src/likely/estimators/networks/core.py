@@ -1,0 +1,404 @@
+r"""The shell of every network: y | x ~ p(y | f(x; φ)) with f any architecture.
+
+Inputs are centred and scaled by their weighted mean and deviation, and so is a target
+that has units; predictions are in the units of the data. Small problems are fitted by
+L-BFGS on all rows in float64, so that row weights are exact; larger ones by Adam on
+minibatches in float32 (`solvers.training`). Several members are one program.
+
+Another network estimator needs three things:
+
+    class ImageNet(eqx.Module):                    # the architecture, as plain data
+        widths: tuple[int, ...] = eqx.field(static=True)
+        def build(self, shape, n_out, *, key): ...  # rows of (h, w, c) -> a model
+
+    class ImageClassifier(AbstractNetwork, AbstractClassifier):
+        _inputs = "channels"                       # how inputs are scaled
+        def __init__(self, widths=(16, 32), *, max_iter=20, random_state=0):
+            keep(self, locals())                   # any of `OPTIONS`, the rest default
+        def _network(self): return ImageNet(tuple(self.widths))
+        def _target(self, y): return class_family(self.classes_), 0
+
+A model that ends with a `Dense` layer (a `Chain`) starts at the null model and can have
+`laplace`. Where rows are no table, `_batch` and `_rows` say how they are checked.
+"""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+from sklearn.exceptions import ConvergenceWarning
+
+from likely.core.checks import InputError, check_finite, check_weights
+from likely.core.precision import float64, to_numpy
+from likely.core.random import key_of
+from likely.core.rows import pad, pad_rows
+from likely.estimators.networks.learner import Network, NetworkLearner
+from likely.estimators.networks.members import (
+    Member,
+    Rows,
+    learn_members,
+    members_of,
+    one_pass,
+    single,
+    train,
+)
+from likely.estimators.networks.predictive import mixed
+from likely.estimators.networks.solver import Settings
+from likely.estimators.shell import AbstractPredictor, nonnegative
+from likely.families import AbstractFamily, Bernoulli, Categorical, Predictive
+from likely.solvers.first_order import AbstractFirstOrder
+from likely.solvers.training import Callback, Checkpoints
+from likely.typing import Batch
+
+OPTIONS: dict[str, Any] = {
+    "alpha": 1e-4,
+    "solver": "auto",
+    "learning_rate_init": 1e-3,
+    "learning_rate": "constant",
+    "batch_size": "auto",
+    "max_iter": 200,
+    "tol": 1e-5,
+    "clip_norm": None,
+    "weight_average": None,
+    "early_stopping": False,
+    "validation_fraction": 0.1,
+    "n_iter_no_change": 10,
+    "n_members": 1,
+    "bootstrap": False,
+    "warm_start": False,
+    "random_state": 0,
+    "verbose": False,
+}
+"""The settings of a fit, with what they are where an estimator does not have them."""
+
+
+def keep(estimator: Any, given: Mapping[str, Any]) -> None:
+    """Store the arguments of `__init__` untouched, as scikit-learn wants it."""
+    for name, value in given.items():
+        if name not in ("self", "__class__"):
+            setattr(estimator, name, value)
+
+
+def class_family(classes: np.ndarray) -> AbstractFamily:
+    """Bernoulli for two classes, else categorical."""
+    c = len(classes)
+    return Bernoulli() if c == 2 else Categorical(c)
+
+
+class AbstractNetwork(AbstractPredictor):
+    """What all networks share. You write `_network`, `_target` and `_encode_other`."""
+
+    _inputs: ClassVar[str] = "columns"
+    n_features_in_: int
+    phi_: Network
+    learner_: NetworkLearner
+
+    @abstractmethod
+    def _network(self) -> Any:
+        """The `Architecture`."""
+
+    @abstractmethod
+    def _target(self, y: np.ndarray) -> tuple[AbstractFamily, int]:
+        """The family, and how many entries of each output's η all rows share."""
+
+    @abstractmethod
+    def _encode_other(self, y: np.ndarray) -> np.ndarray:
+        """The targets of other rows, encoded as those of the fit."""
+
+    # Fitting --------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+        callbacks: Callback | Sequence[Callback] = (),
+        checkpoints: Checkpoints | str | PathLike | None = None,
+        resume: bool = False,
+    ) -> "AbstractNetwork":
+        """Fit by maximum a posteriori.
+
+        Args:
+            X: (n, d) inputs.
+            y: (n,) targets.
+            sample_weight: how often each row counts.
+            X_val: inputs of other rows, to stop early by.
+            y_val: their targets.
+            sample_weight_val: how often each of these counts.
+            callbacks: functions of an `Event`; one that returns "stop" ends the fit.
+            checkpoints: a folder to save the run in, or `Checkpoints`.
+            resume: whether to go on from there.
+        """
+        before = self._before()
+        hyper, batch = self._hyper(), self._batch(X, y, sample_weight)
+        other = self._other(X_val, y_val, sample_weight_val)
+        if other is None and self._option("early_stopping"):
+            batch, other = self._split(batch)
+        watched = other is not None or bool(callbacks) or checkpoints is not None
+        self.learner_ = self._learner(batch.y, watched=watched)
+        self.family_.check(batch.y, batch.w)
+        begin = self._begin(before)
+        options = {"callbacks": callbacks, "checkpoints": _places(checkpoints)}
+        if isinstance(self.learner_.solver, AbstractFirstOrder):
+            options |= {"resume": resume, "verbose": bool(self._option("verbose"))}
+            phi = train(*self._crowd(hyper, batch, other, begin), **options)
+        else:
+            with float64():
+                phi = learn_members(*self._crowd(hyper, batch, None, begin))
+        self._keep(phi)
+        self._after(batch)
+        return self
+
+    def _learner(self, y: np.ndarray, *, watched: bool = False) -> NetworkLearner:
+        """The pure core, for these targets.
+
+        Args:
+            y: encoded targets.
+            watched: whether there are validation rows, callbacks or checkpoints.
+        """
+        network, settings = self._network(), self._settings()
+        family, shared = self._target(y)
+        noisy = self._noisy() or watched or bool(self._option("early_stopping"))
+        size = len(y) * self._size(network, family)
+        full = settings.full(size, noisy)
+        return NetworkLearner(
+            family,
+            network,
+            settings.lbfgs() if full else settings.first_order(len(y)),
+            shared=shared,
+            inputs=self._inputs,
+            plain=self._plain(),
+            rated=settings.rated,
+        )
+
+    def _hyper(self) -> dict[str, np.ndarray]:
+        names = ("alpha", "learning_rate_init")
+        return {n: np.asarray(nonnegative(n, self._option(n))) for n in names}
+
+    def _settings(self) -> Settings:
+        return Settings(*(self._option(name) for name in Settings._fields))
+
+    def _option(self, name: str) -> Any:
+        """A setting, or what it is where the estimator has none of this name."""
+        return getattr(self, name, OPTIONS.get(name))
+
+    def _noisy(self) -> bool:
+        """A hook: whether one loss of all rows is not what is minimised."""
+        dropped = bool(getattr(self, "dropout", 0.0))
+        return dropped or getattr(self, "norm", None) == "batch"
+
+    def _plain(self) -> tuple[int, ...]:
+        """A hook: columns that are not scaled."""
+        return ()
+
+    def _size(self, network: Any, family: AbstractFamily) -> int:
+        """How many parameters there are."""
+        shape = (self.n_features_in_,)
+        model = eqx.filter_eval_shape(
+            lambda key: network.build(shape, family.n_eta, key=key), jax.random.key(0)
+        )
+        arrays = eqx.filter(model, lambda a: hasattr(a, "shape"))
+        return sum(int(np.prod(a.shape)) for a in jax.tree.leaves(arrays))
+
+    def _crowd(
+        self, hyper: dict, batch: Batch, other: Batch | None, begin: Network | None
+    ) -> tuple[Member, Rows]:
+        """What is each member's own, and what all share."""
+        batch = pad(batch)
+        members = members_of(
+            key_of(self._option("random_state")),
+            self._members(),
+            batch.w,
+            bootstrap=bool(self._option("bootstrap")),
+            begin=begin,
+        )
+        patience = np.asarray(self._option("n_iter_no_change"), np.int32)
+        if other is None:
+            return members, Rows(self.learner_, hyper, batch)
+        return members, Rows(self.learner_, hyper, batch, pad(other), patience)
+
+    def _members(self) -> int:
+        m = self._option("n_members")
+        if m != int(m) or m < 1:
+            raise InputError(f"n_members is {m}; give a whole number of at least 1.")
+        return int(m)
+
+    def _before(self) -> dict[str, Any] | None:
+        """What a warm start begins from: fitted before, with the same members."""
+        if not self._option("warm_start") or not hasattr(self, "phi_"):
+            return None
+        names = ("phi_", "learner_", "n_features_in_", "classes_")
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+
+    def _begin(self, before: dict[str, Any] | None) -> Network | None:
+        """The weights to begin with, leading axis m; they have to fit this problem."""
+        if before is None:
+            return None
+        old: NetworkLearner = before["learner_"]
+        same = (
+            old.network == self.learner_.network
+            and type(old.family) is type(self.family_)
+            and old.family.n_eta == self.family_.n_eta
+            and before["n_features_in_"] == self.n_features_in_
+            and np.array_equal(
+                before.get("classes_", ()), getattr(self, "classes_", ())
+            )
+            and _count(before["phi_"]) == self._members()
+        )
+        if not same:
+            raise InputError(
+                "warm_start goes on with the same network, columns, classes and "
+                "members as before; give warm_start=False to begin anew."
+            )
+        kind = np.float64
+        if isinstance(self.learner_.solver, AbstractFirstOrder):
+            kind = np.float32
+        return _cast(_stacked(before["phi_"]), kind)
+
+    def _keep(self, phi: Network) -> None:
+        """φ as NumPy arrays, and how it went; one member has no axis of members."""
+        phi = to_numpy(phi)
+        if self._members() == 1:
+            phi = jax.tree.map(lambda a: a[0] if eqx.is_array(a) else a, phi)
+        self.phi_ = phi
+        status = phi.solution.status
+        self.n_iter_, self.status_ = int(np.max(status.steps)), str(status)
+        if not isinstance(self.learner_.solver, AbstractFirstOrder):
+            self._warn(phi.solution.status)
+        self._publish(phi)
+
+    def _warn(self, status: Any) -> None:
+        done = np.mean(np.atleast_1d(status.converged))
+        if done < 1:
+            bad = np.flatnonzero(~np.atleast_1d(status.converged))[0]
+            warnings.warn(
+                f"{type(self).__name__} {status.sentences[bad]}.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _publish(self, phi: Network) -> None:
+        """`history_`: what there was at each step, and at each look."""
+        trace = phi.solution.trace
+        known = ~np.isnan(np.atleast_2d(trace.loss)).all(0)
+        self.history_ = {"loss": trace.loss[..., known], "rate": trace.step[..., known]}
+        if trace.validation is not None:
+            looked = ~np.isnan(np.atleast_2d(trace.validation)).all(0)
+            self.history_["validation"] = trace.validation[..., looked]
+        self.loss_ = float(np.mean(phi.solution.loss))
+
+    def _after(self, batch: Batch) -> None:
+        """A hook: what else is learned from the rows, once the weights are."""
+
+    # A pass at a time -----------------------------------------------------------------
+
+    def _pass(self, batch: Batch, first: bool) -> None:
+        """One epoch on these rows, from where the weights are."""
+        learner = self.learner_
+        with jax.enable_x64(False):
+            begin = None if first else _cast(_stacked(self.phi_), np.float32)
+            members, shared = self._crowd(self._hyper(), batch, None, begin)
+            turn = jnp.asarray(0 if first else self.passes_, jnp.uint32)
+            keys = jax.vmap(jax.random.fold_in, (0, None))(members.key, turn)
+            members = members._replace(key=keys)
+            seen = float(batch.w.sum()) + (0.0 if first else self.weight_seen_)
+            memory = None if first else [jnp.asarray(a) for a in self.memory_]
+            phi, memory = one_pass(
+                *single((members, shared)), memory, jnp.asarray(seen, jnp.float32)
+            )
+        self.learner_ = learner
+        self.passes_ = 1 if first else self.passes_ + 1
+        self.weight_seen_, self.memory_ = seen, [np.asarray(a) for a in memory]
+        steps = 0 if first else self.n_iter_
+        self._keep(phi)
+        self.n_iter_ += steps
+
+    # Other rows -----------------------------------------------------------------------
+
+    def _other(self, X: Any, y: Any, w: Any) -> Batch | None:
+        """The validation rows that were given."""
+        if X is None:
+            return None
+        if y is None:
+            raise InputError("X_val is given without y_val; give both.")
+        X = np.asarray(self._prepared(X), np.float64)
+        w = check_weights(np.ones(len(X)) if w is None else w, len(X))
+        check_finite("X_val", X, w)
+        return Batch(X, self._encode_other(np.asarray(y)), w)
+
+    def _split(self, batch: Batch) -> tuple[Batch, Batch]:
+        """Some rows to learn from and the others to stop by; a function of the seed."""
+        share = float(self._option("validation_fraction"))
+        if not 0 < share < 1:
+            raise InputError(
+                f"validation_fraction is {share}; give a number between 0 and 1."
+            )
+        numbers = np.asarray(jax.random.key_data(key_of(self._option("random_state"))))
+        present = np.flatnonzero(batch.w > 0)
+        order = np.random.default_rng(numbers).permutation(present)
+        held = max(1, round(share * len(order)))
+        if held >= len(order):
+            raise InputError(
+                "there is no row left to learn from; give more rows, or X_val and y_val."
+            )
+        learn, judge = np.sort(order[held:]), np.sort(order[:held])
+        return Batch(*(a[learn] for a in batch)), Batch(*(a[judge] for a in batch))
+
+    # Predicting -----------------------------------------------------------------------
+
+    def members(self, X: Any) -> list[Predictive]:
+        """p(y | x) of each member."""
+        classes = getattr(self, "classes_", None)
+        etas = self._etas(self._rows(X))
+        return [Predictive(self.family_, eta, classes) for eta in etas]
+
+    def _plugged(self, X: Any) -> Any:
+        """The mixture of the members, as if their parameters were known."""
+        return mixed(self.family_, self._etas(X), getattr(self, "classes_", None))
+
+    def _etas(self, X: np.ndarray) -> np.ndarray:
+        """(m, n, k) of the members."""
+        with float64():
+            etas = _eta_of(self.learner_, _stacked(self.phi_), pad_rows(X))
+            return np.asarray(etas, np.float64)[:, : len(X)]
+
+
+@eqx.filter_jit
+def _eta_of(learner: NetworkLearner, phi: Network, X: Any):
+    return jax.vmap(learner.eta, in_axes=(0, None))(phi, X)
+
+
+def _count(phi: Network) -> int:
+    loss = phi.solution.loss
+    return 1 if np.ndim(loss) == 0 else len(loss)
+
+
+def _stacked(phi: Network) -> Network:
+    """φ with an axis of members in front, one long if there is one."""
+    if np.ndim(phi.solution.loss):
+        return phi
+    return jax.tree.map(lambda a: a[None] if eqx.is_array(a) else a, phi)
+
+
+def _cast(tree: PyTree, kind: type) -> PyTree:
+    return jax.tree.map(
+        lambda a: np.asarray(a, kind) if eqx.is_inexact_array(a) else a, tree
+    )
+
+
+def _places(given: Checkpoints | str | PathLike | None) -> Checkpoints | None:
+    """A folder as `Checkpoints`."""
+    if given is None or isinstance(given, Checkpoints):
+        return given
+    return Checkpoints(given)

@@ -1,0 +1,139 @@
+"""The solver of a network, from settings that are plain values."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from likely.core.checks import InputError
+from likely.core.rows import size_class
+from likely.solvers import (
+    LBFGS,
+    Adam,
+    ClipByNorm,
+    Constant,
+    Cosine,
+    ExponentialAverage,
+    Minibatches,
+    ReduceOnPlateau,
+    UniformAverage,
+)
+from likely.solvers.averaging import AbstractAverage
+from likely.solvers.first_order import AbstractFirstOrder
+from likely.solvers.schedules import AbstractSchedule
+
+SMALL = 4_000_000
+"""Rows times parameters up to which all rows are used at once, in float64."""
+BATCH_ROWS = 200
+PLATEAU = 10
+"""Epochs without a lower loss after which the rate is halved."""
+
+
+class Settings(NamedTuple):
+    """What decides the solver; the names are those of the estimators."""
+
+    solver: Any
+    learning_rate: Any
+    batch_size: Any
+    max_iter: Any
+    tol: Any
+    clip_norm: Any
+    weight_average: Any
+
+    @property
+    def by_steps(self) -> bool:
+        """Whether something was asked for that only minibatches have."""
+        plain = self.learning_rate == "constant" if _is_text(self.learning_rate) else 0
+        given = self.clip_norm is not None or self.weight_average is not None
+        return given or not plain
+
+    def full(self, size: int, noisy: bool) -> bool:
+        """Whether to use all rows at once; `size` is rows times parameters."""
+        if isinstance(self.solver, AbstractFirstOrder):
+            return False
+        if isinstance(self.solver, LBFGS) or self.solver == "lbfgs":
+            if noisy or self.by_steps:
+                raise InputError(
+                    "L-BFGS uses all rows at once and one loss: it has no dropout, no "
+                    "batch norm, no validation rows, no callbacks or checkpoints, no "
+                    'schedule, clipping or averaging; give solver="adam".'
+                )
+            return True
+        if self.solver not in ("auto", "adam"):
+            raise InputError(
+                f'solver is {self.solver!r}; give "auto", "lbfgs", "adam", or one of '
+                "`likely.solvers`."
+            )
+        return (
+            self.solver == "auto" and size <= SMALL and not noisy and not self.by_steps
+        )
+
+    def lbfgs(self) -> LBFGS:
+        """On all rows."""
+        if isinstance(self.solver, LBFGS):
+            return self.solver
+        return LBFGS(self.max_iter, self.tol)
+
+    def first_order(self, n: int) -> AbstractFirstOrder:
+        """On minibatches of n rows (as they are padded)."""
+        if isinstance(self.solver, AbstractFirstOrder):
+            return self.solver
+        rows = self.batch_rows
+        per_epoch = Minibatches.of(size_class(n), rows).count
+        steps = np.asarray(np.int32(int(self.max_iter) * per_epoch))
+        return Adam(
+            self._rate(steps, per_epoch),
+            steps=steps,
+            batch_size=rows,
+            clip=() if self.clip_norm is None else ClipByNorm(self.clip_norm),
+            average=self._average(per_epoch),
+        )
+
+    @property
+    def rated(self) -> bool:
+        """Whether `learning_rate_init` is what the rate is made of."""
+        own = isinstance(self.solver, AbstractFirstOrder)
+        return not own and not isinstance(self.learning_rate, AbstractSchedule)
+
+    @property
+    def batch_rows(self) -> int:
+        """Rows in a minibatch."""
+        if _is_text(self.batch_size) and self.batch_size == "auto":
+            return BATCH_ROWS
+        return int(self.batch_size)
+
+    def _rate(self, steps: np.ndarray, per_epoch: int) -> AbstractSchedule:
+        """A schedule; its height comes from the hyper-parameters."""
+        if isinstance(self.learning_rate, AbstractSchedule):
+            return self.learning_rate
+        base = np.asarray(1e-3)
+        schedules = {
+            "constant": lambda: Constant(base),
+            "cosine": lambda: Cosine(base, steps.astype(np.float64)),
+            "plateau": lambda: ReduceOnPlateau(
+                Constant(base), factor=0.5, patience=PLATEAU, every=per_epoch
+            ),
+        }
+        if self.learning_rate not in schedules:
+            raise InputError(
+                f"learning_rate is {self.learning_rate!r}; give one of "
+                f"{', '.join(schedules)}, or a schedule of `likely.solvers`."
+            )
+        return schedules[self.learning_rate]()
+
+    def _average(self, per_epoch: int) -> AbstractAverage | None:
+        given = self.weight_average
+        if given is None or isinstance(given, AbstractAverage):
+            return given
+        if _is_text(given) and given == "uniform":
+            half = int(self.max_iter) * per_epoch // 2
+            return UniformAverage(half)
+        if _is_text(given) or not 0 < float(given) < 1:
+            raise InputError(
+                f"weight_average is {given!r}; give a decay between 0 and 1, "
+                '"uniform", or None.'
+            )
+        return ExponentialAverage(float(given))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
