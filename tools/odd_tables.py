@@ -80,6 +80,11 @@ def _words(rng: random.Random, n: int) -> Cells:
     return [rng.choice(some) for _ in range(n)]
 
 
+def _classes(rng: random.Random, n: int) -> Cells:
+    some = rng.sample(WORDS, rng.choice([2, 2, 3, 4]))
+    return [some[i % len(some)] for i in rng.sample(range(n), n)]
+
+
 def _many_words(rng: random.Random, n: int) -> Cells:
     k = max(2, n // 2)
     return [f"w{int(k * rng.random() ** 3)}" for _ in range(n)]
@@ -141,14 +146,15 @@ INPUTS: tuple[Maker, ...] = (
     _missing, _nearly_missing, _dates, _mixed, _skewed, _counts,
 )  # fmt: skip
 TARGETS: tuple[Maker, ...] = (
-    _numbers, _ordinary, _ordinary, _heavy, _whole, _words, _words, _booleans,
-    _dominated, _skewed, _counts, _counts, _huge, _mixed, _infinite, _many_words,
+    _numbers, _numbers, _ordinary, _ordinary, _heavy, _whole, _classes, _classes,
+    _classes, _booleans, _booleans, _skewed, _skewed, _counts, _counts, _counts,
+    _huge, _huge, _dominated, _many_words, _mixed, _infinite, _words,
 )  # fmt: skip
 
 
 def grid(rng: random.Random) -> tuple[list[str], list[Cells], str]:
     """Names, columns, and which is the target."""
-    n = rng.choice([1, 5, 9, 10, 11, 20, 20, 40, 60, 60, 100, 200])
+    n = rng.choice([5, 11, 20, 30, 30, 40, 40, 60, 60, 60, 100, 200])
     makers = [rng.choice(INPUTS) for _ in range(rng.choice([1, 1, 2, 3, 3, 5, 8]))]
     columns = [make(rng, n) for make in makers]
     if rng.random() < 0.1:

@@ -158,14 +158,15 @@ def verdict(report: dict[str, Any]) -> list[str]:
     winner, ladder = report["winner"], report["ladder"]
     target = report["target"]["name"]
     gain, error = winner["gain_over_null"], winner["gain_over_null_error"]
-    first = f"The {winner['label']} predicts {target} best of {len(ladder)} models"
-    if winner["name"] == "null":
-        first = f"No model predicts {target} better than its overall distribution"
-    elif winner["name"] == STACK:
+    said = winner["label"]
+    if winner["name"] == STACK:
         parts = sorted(winner["weights"].items(), key=lambda pair: -pair[1])[:3]
         labels = {row["name"]: row["label"] for row in ladder}
         mix = ", ".join(f"{100 * p:.0f} % {labels[n]}" for n, p in parts)
-        first = f"A mixture ({mix}) predicts {target} best of {len(ladder)} models"
+        said = f"a mixture ({mix})"
+    first = f"Best of {len(ladder)} models of {target}: {said}"
+    if winner["name"] == "null":
+        first = f"No model predicts {target} better than its overall distribution"
     likelier = np.exp(min(gain, 50.0))
     second = (
         f"on rows it did not see, the truth is {likelier:.3g} times as likely under it as "
@@ -187,7 +188,9 @@ def verdict(report: dict[str, Any]) -> list[str]:
 
 def mean_size(size: float | None, unit: str) -> str:
     """How large intervals or sets are; where rows are too few, intervals are unbounded."""
-    return "unbounded for want of rows" if size is None else f"{size:.4g}{unit} on average"
+    return (
+        "unbounded for want of rows" if size is None else f"{size:.4g}{unit} on average"
+    )
 
 
 def _sentence(text: str) -> str:

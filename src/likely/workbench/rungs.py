@@ -204,19 +204,8 @@ def _network(at: Situation) -> Any:
         "random_state": at.seed,
     }
     if at.is_class:
-        return _members(lk.MLPClassifier, settings)
-    return _on_scale(at, _members(lk.MLPRegressor, settings), folds=2)
-
-
-def _members(kind: Any, settings: dict) -> Any:
-    from inspect import signature
-
-    if "n_members" in signature(kind).parameters:
-        return kind(**settings)
-    m, seed = settings.pop("n_members"), settings.pop("random_state")
-    return lk.Ensemble(
-        [kind(random_state=seed + 1000 * i, **settings) for i in range(m)]
-    )
+        return lk.MLPClassifier(**settings)
+    return _on_scale(at, lk.MLPRegressor(**settings), folds=2)
 
 
 LADDER = (
