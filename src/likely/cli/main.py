@@ -178,12 +178,13 @@ def predict(
 def models(as_json: Json = False) -> None:
     """List the rungs of the ladder."""
     with _errors_as_sentences():
-        from likely.workbench.rungs import LADDER
+        from likely.workbench.rungs import LADDER, STACK
 
         rows = [
             {"name": r.name, "model": r.label, "targets": ", ".join(r.kinds)}
             for r in LADDER
         ]
+        rows.append({**rows[0], "name": STACK, "model": "stacked mixture"})
     _print({"models": rows}, rows, as_json)
 
 

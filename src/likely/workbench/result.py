@@ -131,14 +131,16 @@ def compact(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
             "model": row["model"],
             "nats": with_error(row["nats"], row.get("±")),
             "gain": with_error(row.get("gain"), row.get("gain ±"), "+") if i else "",
-            **{
-                name: "" if value is None else f"{value:.4g}"
-                for name, value in row.items()
-                if name in SHOWN
-            },
+            **{name: _short(value) for name, value in row.items() if name in SHOWN},
         }
         for i, row in enumerate(rows)
     ]
+
+
+def _short(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3f}" if 1e-3 <= abs(value) < 10 or value == 0 else f"{value:.4g}"
 
 
 def with_error(value: float | None, error: float | None, sign: str = "") -> str:
