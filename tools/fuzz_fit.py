@@ -36,7 +36,7 @@ MODELS = (
 )
 
 
-def attempt(seed: int, folder: Path) -> str:
+def attempt(seed: int, folder: Path, models: tuple[str, ...] = MODELS) -> str:
     """Fit the table of a seed; what became of it."""
     rng = random.Random(seed)
     if rng.random() < 0.1:
@@ -45,7 +45,7 @@ def attempt(seed: int, folder: Path) -> str:
         name, content, target = odd_table(seed)
     path, out = folder / name, folder / "run"
     path.write_bytes(content)
-    command = ["fit", str(path), "--models", rng.choice(MODELS), "--effort", "quick"]
+    command = ["fit", str(path), "--models", rng.choice(models), "--effort", "quick"]
     command += ["--folds", rng.choice(["2", "3"]), "--force", "--out", str(out)]
     if target and rng.random() < 0.9:
         command += ["--target", target]

@@ -173,7 +173,8 @@ def grid(rng: random.Random) -> tuple[list[str], list[Cells], str]:
     names = rng.sample(NAMES, len(columns))
     if rng.random() < 0.05:
         names[-1] = names[0]
-    return names, columns, names[place]
+    alone = names.count(names[place]) == 1
+    return names, columns, names[place].strip() if alone else ""
 
 
 def _is_number(column: Cells) -> bool:

@@ -22,7 +22,7 @@ def boosting_round(n: int, d: int, outputs: int) -> float:
 
 def epoch(n: int, d: int, hidden: int) -> float:
     """A network of one hidden layer, once over all rows."""
-    return 8e-10 * n * d * hidden + 2e-6 * n
+    return 5e-10 * n * d * hidden + 2e-6 * n
 
 
 def distances(n: int, d: int) -> float:
@@ -35,9 +35,19 @@ def machine(n: int, d: int, fits: int) -> float:
     return 2.5e-8 * n * n * (1 + d / 50) * fits
 
 
-def landmarks(n: int, d: int, m: int, fits: int) -> float:
-    """Features of m landmarks, and a linear model on them for each strength and fold."""
-    return 2e-10 * n * m * d + 1e-10 * n * m * m * fits
+def linear(n: int, p: int, fits: int) -> float:
+    """Least squares: one decomposition for all strengths of a fold."""
+    return 2e-10 * n * p * p * (1 + fits / 40)
+
+
+def newton(n: int, p: int, fits: int) -> float:
+    """Ten steps of Newton's method on p coefficients, for each strength and fold."""
+    return 10 * fits * (1e-10 * n * p * p + 3e-10 * p**3)
+
+
+def features(n: int, d: int, m: int) -> float:
+    """The values of m landmarks."""
+    return 2e-10 * n * m * (d + m)
 
 
 def curves(n: int, columns: int) -> float:

@@ -181,14 +181,15 @@ class Ladder:
         if rung.encoding == "ordinal":
             words = word_columns(fold.encoders["ordinal"])
         target = table.target
+        y, w = table.y[fold.train], table.w[fold.train]
         at = Situation(
             target.kind, target.family, len(table), X.shape[1],
             self.spec.effort, self.spec.seed, words, len(target.classes),
+            _spread(target.kind, y, w),
         )  # fmt: skip
         estimator = rung.build(at)
         if isinstance(estimator, str):
             return estimator
-        y, w = table.y[fold.train], table.w[fold.train]
         y = y.astype(int) if target.is_class else y
         plain = bool((w == 1).all())
         fresh: Any = clone(estimator)
@@ -261,6 +262,14 @@ def _weights(parts: list[list[Held]], w: np.ndarray) -> np.ndarray:
     weights = mixing_weights(-losses, w[rows], tolerance=1e-7).weights
     weights = np.where(weights < LEAST, 0.0, weights)
     return weights / weights.sum()
+
+
+def _spread(kind: str, y: np.ndarray, w: np.ndarray) -> float:
+    """The standard deviation of what a regressor is given."""
+    z = np.log(y) if kind == "positive" else y
+    top = max(np.abs(z).max(), 1e-300)  # squares of huge numbers are infinite
+    z = z / top
+    return top * float(np.sqrt(np.cov(z, aweights=w, ddof=0))) or 1.0
 
 
 def _mean(held: Held, table: Table) -> float:

@@ -179,9 +179,11 @@ def verdict(report: dict[str, Any]) -> list[str]:
         third = f"it is right in {100 * scores['accuracy']:.1f} % of rows, and its sets"
         kind = mean_size(winner["size"], " classes")
     else:
-        third = (
-            f"it explains {100 * scores['r2']:.0f} % of the variance, and its intervals"
+        r2 = scores["r2"]
+        told = (
+            "" if r2 is None else f"it explains {100 * r2:.0f} % of the variance, and "
         )
+        third = f"{told}its intervals"
         kind = mean_size(winner["size"], " wide")
     asked, share = 100 * winner["coverage_asked"], 100 * winner["coverage"]
     third += f" of {asked:.0f} % cover {share:.1f} % of rows, {kind}"

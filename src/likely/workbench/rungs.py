@@ -7,6 +7,8 @@ A rung makes an estimator for a situation, or says why it stays out. Sizes follo
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 import likely as lk
 from likely.core.checks import InputError
 from likely.estimators.null import FAMILIES
@@ -39,6 +41,8 @@ class Situation(NamedTuple):
     """Which columns of the ordinal encoding are categories."""
     classes: int = 0
     """How many classes the target has; 0 for numbers."""
+    spread: float = 1.0
+    """Standard deviation of the numbers to learn from, of their logs where positive."""
 
     @property
     def is_class(self) -> bool:
@@ -99,19 +103,46 @@ def _linear(at: Situation, **settings: Any) -> Any:
 
 
 def _penalised(at: Situation) -> Any:
-    if at.d * at.n > 2e8:
-        return "the table is too large for its cost"
-    return _linear(at, alpha="cv")
+    chosen = _by_cv(at, at.d, 1.0)
+    return (
+        "so many rows need a penalty least, and make its choice costly"
+        if chosen is None
+        else chosen
+    )
+
+
+def _by_cv(at: Situation, p: int, unit: float, basis: Any = None) -> Any:
+    """A linear model of p columns, its penalty chosen as finely as the budget allows.
+
+    `unit` is about the mean square of a column.
+    """
+    glm = at.is_class or at.family in GLMS
+    whole = p * max(1, at.classes - 1) if at.is_class else p
+    sizes = ((40, 5), (8, 3), (4, 2)) if basis is None else ((8, 3), (4, 2))
+    for strengths, folds in sizes:
+        fits = strengths * folds
+        cost = costs.newton if glm else costs.linear
+        if cost(at.n, whole, fits) <= at.budget:
+            grid = unit * np.geomspace(10, 1e-4, strengths)
+            scale = 1 if at.family in GLMS else at.n  # a mean of losses, or a sum
+            alphas = None if strengths == 40 else (scale * grid).tolist()
+            settings = {"alpha": "cv", "alphas": alphas, "cv": folds, "basis": basis}
+            if at.kind == "count" and basis is not None:
+                return _on_scale(at, lk.PoissonRegressor(**settings))
+            return _linear(at, **settings)
+    return None
 
 
 def _spline(at: Situation) -> Any:
     if at.n < 50:
         return "there are too few rows for curves"
-    if at.d > at.by_effort(30, 100, 200) or costs.curves(at.n, at.d) > at.budget:
-        return "there are too many columns for curves"
-    if at.is_class or at.family in GLMS:
-        return _linear(at, alpha="cv", basis=NaturalSpline())
-    return _on_scale(at, lk.SplineRegressor())
+    if not (at.is_class or at.family in GLMS):
+        if at.d > at.by_effort(30, 100, 200) or costs.curves(at.n, at.d) > at.budget:
+            return "there are too many columns for curves"
+        return _on_scale(at, lk.SplineRegressor())
+    knots = 5
+    chosen = _by_cv(at, (knots - 1) * at.d, 1.0, NaturalSpline(n_knots=knots))
+    return "there are too many columns for curves" if chosen is None else chosen
 
 
 def _neighbors(at: Situation) -> Any:
@@ -126,20 +157,22 @@ def _neighbors(at: Situation) -> Any:
 
 def _svm(at: Situation) -> Any:
     """The dual where rows are few; the same kernel by landmarks where they are many."""
-    if at.kind != "count" and costs.machine(at.n, at.d, 6) <= at.budget:
-        if at.is_class:
-            return lk.SVC(probability=True)
-        return _on_scale(at, lk.SVR(probability=True))
-    return _landmarks(at)
+    if costs.machine(at.n, at.d, 6) > at.budget:
+        return _landmarks(at)
+    if at.is_class:
+        return lk.SVC(probability=True)
+    alone = at.kind != "count"
+    machine = lk.SVR(C=at.spread, epsilon=0.1 * at.spread, probability=alone)
+    return _on_scale(at, machine)
 
 
 def _landmarks(at: Situation) -> Any:
-    outputs = max(1, at.classes - 1)
-    steps = 1 if at.kind in ("real", "positive") and at.family not in GLMS else 20
     for m in (300, 200, 100, 50):
-        if costs.landmarks(at.n, at.d, m, 5 * steps * outputs**2) <= at.budget:
+        if costs.features(at.n, at.d, m) <= at.budget:
             basis = lk.Nystroem(n_components=m, random_state=at.seed)
-            return _linear(at, alpha="cv", basis=basis)
+            chosen = _by_cv(at, m, 1 / m, basis)
+            if chosen is not None:
+                return chosen
     return "kernels of so many rows cost too much"
 
 
@@ -194,7 +227,8 @@ def _network(at: Situation) -> Any:
         return "there are too many columns"
     members, hidden = at.by_effort(2, 4, 8), 64
     fits = 3 if at.kind == "count" else 1
-    epochs = _affordable(at, fits * costs.epoch(at.n, at.d, hidden), 200 * members, 8)
+    epoch = 0.5 * fits * costs.epoch(at.n, at.d, hidden)  # twice the share of others
+    epochs = _affordable(at, epoch, 200 * members, 8)
     members = max(2, min(members, epochs // 8))
     settings = {
         "hidden_layer_sizes": (hidden,),

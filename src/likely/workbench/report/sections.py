@@ -65,10 +65,10 @@ def ladder(result: Any) -> str:
     cells = [
         [
             row["label"],
-            f"{row['nats']:.4f}",
-            f"{row['error']:.4f}",
-            "" if i == 0 else f"{row['gain']:+.4f}",
-            "" if i == 0 else f"{row['gain_error']:.4f}",
+            _fixed(row["nats"]),
+            _fixed(row["error"]),
+            "" if i == 0 else _fixed(row["gain"], "+"),
+            "" if i == 0 else _fixed(row["gain_error"]),
             *(_cell(row["scores"][name]) for name in scores),
         ]
         for i, row in enumerate(rows)
@@ -97,6 +97,10 @@ def ladder(result: Any) -> str:
         + figure(chart, "Right of zero is better.", wide=True)
         + skipped
     )
+
+
+def _fixed(value: Any, sign: str = "") -> str:
+    return "" if value is None else f"{value:{sign}.4f}"
 
 
 def _cell(value: Any) -> str:
@@ -281,7 +285,9 @@ def importance(result: Any) -> str:
 
 def _effect(result: Any, effect: dict) -> str:
     target = result.table.target
-    means, errors = np.array(effect["means"]), np.array(effect["errors"])
+    means, errors = np.array(effect["means"], float), np.array(effect["errors"], float)
+    if not (np.isfinite(means).all() and np.isfinite(errors).all()):
+        return ""  # numbers so large that their means are not
     which = (
         means.shape[1] - 1
         if means.shape[1] <= 2
