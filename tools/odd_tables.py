@@ -170,7 +170,7 @@ def grid(rng: random.Random) -> tuple[list[str], list[Cells], str]:
         _pierce(target, rng, HOLES[:4], 0.1)
     place = rng.randrange(len(columns) + 1)
     columns.insert(place, target)
-    names = rng.sample(NAMES, len(columns))
+    names: list[str] = list(rng.sample(NAMES, len(columns)))
     if rng.random() < 0.05:
         names[-1] = names[0]
     alone = names.count(names[place]) == 1

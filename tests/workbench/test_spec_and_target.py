@@ -95,6 +95,7 @@ def test_the_user_may_say_otherwise():
         ([1.0] * 20, "", "nothing to learn"),
         (["a"] * 20, "", "one value only"),
         (["a"] * 20 + ["b"], "", "one row only"),
+        ([1e200, 2e200, -3e200] * 9, "", "change its unit"),
         ([str(i // 2) + "x" for i in range(300)], "", "too many"),
         ([-1.5, 2.5] * 10, "poisson", "whole numbers"),
         ([-1.5, 2.5, 3.5] * 10, "gamma", "above zero"),

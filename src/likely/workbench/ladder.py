@@ -168,6 +168,9 @@ class Ladder:
                 return None, said
             return None, f"it failed ({type(error).__name__}: {said})"
         if not all(v is None or np.isfinite(v).all() for v in held):
+            if rung.name == "null":
+                name = self.table.target.name
+                raise InputError(f"no distribution fits the target {name!r}.")
             return None, "what it predicts is not finite"
         if number < KEPT_FOLDS:
             self.models[rung.name, number] = fitted

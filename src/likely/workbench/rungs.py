@@ -15,7 +15,7 @@ from likely.estimators.null import FAMILIES
 from likely.preprocess import NaturalSpline
 from likely.workbench import costs
 
-MANY = 1000
+MANY, SMALL = 1000, 2000
 NUMBERS = ("real", "positive", "count")
 CLASSES = ("binary", "classes")
 GLMS = {
@@ -234,6 +234,8 @@ def _network(at: Situation) -> Any:
         "hidden_layer_sizes": (hidden,),
         "max_iter": max(4, min(200, epochs // members)),
         "early_stopping": True,
+        "batch_size": 32 if at.n < SMALL else 200,
+        "learning_rate_init": 5e-3 if at.n < SMALL else 1e-3,
         "n_members": members,
         "random_state": at.seed,
     }

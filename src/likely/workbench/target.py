@@ -34,6 +34,7 @@ DEFAULT = {
     "classes": "categorical",
 }
 FEW, MANY, SKEWED, COMMON = 10, 100, 1.0, 3
+LARGEST = 1e100
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,6 +107,11 @@ def read_target(
         raise InputError(
             f"the target {name!r} is {y[0]:g} in every row; there is "
             "nothing to learn: name another column."
+        )
+    if np.abs(y).max() > LARGEST or np.abs(y - y[0]).max() < 1 / LARGEST:
+        raise InputError(
+            f"the target {name!r} has numbers like {y[np.abs(y).argmax()]:g}, whose "
+            "squares cannot be computed; change its unit."
         )
     family = family or DEFAULT[kind]
     return Target(name, kind, family, reason, (), len(values) - len(rows)), y, rows
