@@ -19,6 +19,7 @@ MODULES = (
     "trees",
     "svm",
     "training",
+    "networks",
     "layers",
     "autodiff",
     "startup",

@@ -202,6 +202,9 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         evaluate.uniformity(np.linspace(0, 1, 20)),
     ],
     "networks": lambda: [fitted("network"), lk.MLPClassifier((3,))],
+    "network of categories, with its last layer": lambda: lk.MLPRegressor(
+        (3,), max_iter=500, alpha=1.0, laplace=True
+    ).fit(frame(), Y),
     "spec": lambda: lk.workbench.Spec(data="iris", kinds={"a": "code"}),
     "table model": _table_model,
     "svc": lambda: lk.SVC(probability=True).fit(X, LABELS),

@@ -19,12 +19,14 @@ Another network estimator needs three things:
         def _target(self, y): return class_family(self.classes_), 0
 
 A model that ends with a `Dense` layer (a `Chain`) starts at the null model and can have
-`laplace`. Where rows are no table, `_batch` and `_rows` say how they are checked.
+`laplace`. Where rows are no table, `_batch`, `_rows` and `_shape` say what they are.
 """
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -38,7 +40,12 @@ from sklearn.exceptions import ConvergenceWarning
 from likely.core.checks import InputError, check_finite, check_weights
 from likely.core.precision import float64, to_numpy
 from likely.core.random import key_of
-from likely.core.rows import pad, pad_rows
+from likely.core.rows import pad, pad_rows, size_class
+from likely.estimators.networks.laplace import (
+    eta_covariance,
+    last_layer_posterior,
+    spread_out,
+)
 from likely.estimators.networks.learner import Network, NetworkLearner
 from likely.estimators.networks.members import (
     Member,
@@ -52,10 +59,16 @@ from likely.estimators.networks.members import (
 from likely.estimators.networks.predictive import mixed
 from likely.estimators.networks.solver import Settings
 from likely.estimators.shell import AbstractPredictor, nonnegative
-from likely.families import AbstractFamily, Bernoulli, Categorical, Predictive
+from likely.families import (
+    AbstractFamily,
+    Bernoulli,
+    Categorical,
+    Predictive,
+    StudentT,
+)
 from likely.solvers.first_order import AbstractFirstOrder
 from likely.solvers.training import Callback, Checkpoints
-from likely.typing import Batch
+from likely.typing import Batch, Trace
 
 OPTIONS: dict[str, Any] = {
     "alpha": 1e-4,
@@ -72,6 +85,7 @@ OPTIONS: dict[str, Any] = {
     "n_iter_no_change": 10,
     "n_members": 1,
     "bootstrap": False,
+    "laplace": False,
     "warm_start": False,
     "random_state": 0,
     "verbose": False,
@@ -109,7 +123,7 @@ class AbstractNetwork(AbstractPredictor):
         """The family, and how many entries of each output's η all rows share."""
 
     @abstractmethod
-    def _encode_other(self, y: np.ndarray) -> np.ndarray:
+    def _encode_other(self, y: np.ndarray, name: str = "y_val") -> np.ndarray:
         """The targets of other rows, encoded as those of the fit."""
 
     # Fitting --------------------------------------------------------------------------
@@ -157,7 +171,9 @@ class AbstractNetwork(AbstractPredictor):
             with float64():
                 phi = learn_members(*self._crowd(hyper, batch, None, begin))
         self._keep(phi)
-        self._after(batch)
+        self.weight_seen_, self.passes_ = float(batch.w.sum()), 0
+        vars(self).pop("memory_", None)
+        self._approximate(batch)
         return self
 
     def _learner(self, y: np.ndarray, *, watched: bool = False) -> NetworkLearner:
@@ -175,7 +191,7 @@ class AbstractNetwork(AbstractPredictor):
         return NetworkLearner(
             family,
             network,
-            settings.lbfgs() if full else settings.first_order(len(y)),
+            settings.lbfgs() if full else settings.first_order(size_class(len(y))),
             shared=shared,
             inputs=self._inputs,
             plain=self._plain(),
@@ -198,13 +214,17 @@ class AbstractNetwork(AbstractPredictor):
         dropped = bool(getattr(self, "dropout", 0.0))
         return dropped or getattr(self, "norm", None) == "batch"
 
+    def _shape(self) -> tuple[int, ...]:
+        """A hook: the shape of a row."""
+        return (self.n_features_in_,)
+
     def _plain(self) -> tuple[int, ...]:
         """A hook: columns that are not scaled."""
         return ()
 
     def _size(self, network: Any, family: AbstractFamily) -> int:
         """How many parameters there are."""
-        shape = (self.n_features_in_,)
+        shape = self._shape()
         model = eqx.filter_eval_shape(
             lambda key: network.build(shape, family.n_eta, key=key), jax.random.key(0)
         )
@@ -223,10 +243,14 @@ class AbstractNetwork(AbstractPredictor):
             bootstrap=bool(self._option("bootstrap")),
             begin=begin,
         )
+        learner = self.learner_
+        if isinstance(learner.solver, AbstractFirstOrder):  # an epoch of its own rows
+            solver = self._settings().first_order(members.w.shape[1])
+            learner = eqx.tree_at(lambda each: each.solver, learner, solver)
         patience = np.asarray(self._option("n_iter_no_change"), np.int32)
         if other is None:
-            return members, Rows(self.learner_, hyper, batch)
-        return members, Rows(self.learner_, hyper, batch, pad(other), patience)
+            return members, Rows(learner, hyper, batch)
+        return members, Rows(learner, hyper, batch, pad(other), patience)
 
     def _members(self) -> int:
         m = self._option("n_members")
@@ -238,8 +262,9 @@ class AbstractNetwork(AbstractPredictor):
         """What a warm start begins from: fitted before, with the same members."""
         if not self._option("warm_start") or not hasattr(self, "phi_"):
             return None
-        names = ("phi_", "learner_", "n_features_in_", "classes_")
-        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+        names = ("phi_", "learner_", "classes_")
+        kept = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return kept | {"shape": self._shape()}
 
     def _begin(self, before: dict[str, Any] | None) -> Network | None:
         """The weights to begin with, leading axis m; they have to fit this problem."""
@@ -250,7 +275,7 @@ class AbstractNetwork(AbstractPredictor):
             old.network == self.learner_.network
             and type(old.family) is type(self.family_)
             and old.family.n_eta == self.family_.n_eta
-            and before["n_features_in_"] == self.n_features_in_
+            and before["shape"] == self._shape()
             and np.array_equal(
                 before.get("classes_", ()), getattr(self, "classes_", ())
             )
@@ -264,7 +289,7 @@ class AbstractNetwork(AbstractPredictor):
         kind = np.float64
         if isinstance(self.learner_.solver, AbstractFirstOrder):
             kind = np.float32
-        return _cast(_stacked(before["phi_"]), kind)
+        return _cast(_bare(before["phi_"]), kind)
 
     def _keep(self, phi: Network) -> None:
         """φ as NumPy arrays, and how it went; one member has no axis of members."""
@@ -298,31 +323,65 @@ class AbstractNetwork(AbstractPredictor):
             self.history_["validation"] = trace.validation[..., looked]
         self.loss_ = float(np.mean(phi.solution.loss))
 
-    def _after(self, batch: Batch) -> None:
-        """A hook: what else is learned from the rows, once the weights are."""
+    def _approximate(self, batch: Batch) -> None:
+        """`last_layer_`: the posterior of the last weights, if asked for."""
+        vars(self).pop("last_layer_", None)
+        given = self._option("laplace")
+        if given is False or given is None:
+            return
+        with float64():
+            phi = _cast(_stacked(self.phi_), np.float64)
+            self.last_layer_ = last_layer_posterior(
+                self.learner_, phi, pad(batch), given
+            )
 
     # A pass at a time -----------------------------------------------------------------
 
-    def _pass(self, batch: Batch, first: bool) -> None:
-        """One epoch on these rows, from where the weights are."""
-        learner = self.learner_
+    def _partial(
+        self, X: Any, y: Any, sample_weight: Any, encode: Callable | None
+    ) -> "AbstractNetwork":
+        """One pass over these rows, from where the weights are.
+
+        Args:
+            X: inputs.
+            y: targets.
+            sample_weight: how often each row counts.
+            encode: what turns the first targets into numbers.
+        """
+        first = not hasattr(self, "phi_")
+        encode = encode if first else partial(self._encode_other, name="y")
+        batch = self._batch(X, y, sample_weight, encode=encode, reset=first)
+        learner = self._learner(batch.y, watched=True)
+        if first or not isinstance(self.learner_.solver, AbstractFirstOrder):
+            self.learner_ = learner
+        self.family_.check(batch.y, batch.w)
+        self._pass(batch)
+        self._approximate(batch)
+        return self
+
+    def _pass(self, batch: Batch) -> None:
+        """One epoch on these rows."""
+        steps, passes = getattr(self, "n_iter_", 0), getattr(self, "passes_", 0)
+        seen = float(batch.w.sum()) + getattr(self, "weight_seen_", 0.0)
+        memory = getattr(self, "memory_", None)
+        phi = getattr(self, "phi_", None)
         with jax.enable_x64(False):
-            begin = None if first else _cast(_stacked(self.phi_), np.float32)
+            begin = None if phi is None else _cast(_bare(phi), np.float32)
             members, shared = self._crowd(self._hyper(), batch, None, begin)
-            turn = jnp.asarray(0 if first else self.passes_, jnp.uint32)
+            turn = jnp.asarray(passes, jnp.uint32)
             keys = jax.vmap(jax.random.fold_in, (0, None))(members.key, turn)
             members = members._replace(key=keys)
-            seen = float(batch.w.sum()) + (0.0 if first else self.weight_seen_)
-            memory = None if first else [jnp.asarray(a) for a in self.memory_]
+            members, shared, memory = single((members, shared, memory))
             phi, memory = one_pass(
-                *single((members, shared)), memory, jnp.asarray(seen, jnp.float32)
+                members, shared, memory, jnp.asarray(seen, jnp.float32)
             )
-        self.learner_ = learner
-        self.passes_ = 1 if first else self.passes_ + 1
-        self.weight_seen_, self.memory_ = seen, [np.asarray(a) for a in memory]
-        steps = 0 if first else self.n_iter_
         self._keep(phi)
-        self.n_iter_ += steps
+        self.n_iter_, self.passes_, self.weight_seen_ = (
+            self.n_iter_ + steps,
+            passes + 1,
+            seen,
+        )
+        self.memory_ = [np.asarray(a) for a in memory]
 
     # Other rows -----------------------------------------------------------------------
 
@@ -364,8 +423,27 @@ class AbstractNetwork(AbstractPredictor):
         return [Predictive(self.family_, eta, classes) for eta in etas]
 
     def _plugged(self, X: Any) -> Any:
-        """The mixture of the members, as if their parameters were known."""
-        return mixed(self.family_, self._etas(X), getattr(self, "classes_", None))
+        """The mixture of the members, and of what their last weights may be."""
+        return mixed(self.family_, self._parts(X), getattr(self, "classes_", None))
+
+    def _parts(self, X: np.ndarray) -> np.ndarray:
+        """(parts, n, k): η of the equal parts of the mixture."""
+        etas, last = self._etas(X), getattr(self, "last_layer_", None)
+        if last is None:
+            return etas
+        with float64():
+            phi = _cast(_stacked(self.phi_), np.float64)
+            covariance = eta_covariance(self.learner_, phi, last, pad_rows(X))
+        return spread_out(self.learner_, etas, np.asarray(covariance)[:, : len(X)])
+
+    def _mean(self, X: np.ndarray) -> np.ndarray:
+        """E[y | x]; where a t has no mean (ν ≤ 1) its middle."""
+        parts, family = self._parts(X), self.family_
+        if isinstance(family, StudentT):
+            return parts[..., 0].mean(0)
+        m, n, k = parts.shape
+        means = Predictive(family, parts.reshape(m * n, k)).mean
+        return means.reshape(m, n, *means.shape[1:]).mean(0)
 
     def _etas(self, X: np.ndarray) -> np.ndarray:
         """(m, n, k) of the members."""
@@ -389,6 +467,14 @@ def _stacked(phi: Network) -> Network:
     if np.ndim(phi.solution.loss):
         return phi
     return jax.tree.map(lambda a: a[None] if eqx.is_array(a) else a, phi)
+
+
+def _bare(phi: Network) -> Network:
+    """φ as something to begin with: of the trace only the first entries."""
+    phi = _stacked(phi)
+    trace = phi.solution.trace
+    short = Trace(trace.loss[:, :1], trace.gradient[:, :1], trace.step[:, :1])
+    return Network(replace(phi.solution, trace=short), phi.scaling)
 
 
 def _cast(tree: PyTree, kind: type) -> PyTree:

@@ -166,13 +166,14 @@ class NetworkLearner(eqx.Module):
 
     def build(self, data: Batch, key: Key) -> Any:
         """The model with its first weights, its outputs at the null model."""
-        own, tail = _split_entries(self.family, self.shared)
+        own = own_entries(self.family, self.shared)
+        tail = np.setdiff1d(np.arange(self.family.n_eta), own)
         first = first_eta(self.family, data.y, data.w)
         model = self.network.build(data.x.shape[1:], len(own), key=key)
         model = with_bias(model, first[own])
         if not self.shared:
             return model
-        order = np.argsort([*own, *tail])
+        order = np.argsort(np.concatenate([own, tail]))
         plain = bool((order == np.arange(len(order))).all())
         order = None if plain else tuple(map(int, order))
         return Shared(model, first[tail], order)
@@ -240,17 +241,13 @@ def _height(rate: Any) -> Any:
     raise TypeError(f"{type(rate).__name__} has no single rate")
 
 
-def _split_entries(
-    family: AbstractFamily, shared: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Which entries of η the network computes, and which all rows share."""
-    own, tail, start = [], [], 0
+def own_entries(family: AbstractFamily, shared: int) -> np.ndarray:
+    """Which entries of η the network computes; all rows share the others."""
+    own, start = [], 0
     for member in outputs_of(family):
-        end = start + member.n_eta
-        own += range(start, end - shared)
-        tail += range(end - shared, end)
-        start = end
-    return np.array(own, int), np.array(tail, int)
+        own += range(start, start + member.n_eta - shared)
+        start += member.n_eta
+    return np.array(own, int)
 
 
 def last_layer(model: Any) -> Any:

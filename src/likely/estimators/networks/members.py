@@ -10,9 +10,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Float, PyTree
 
-from likely.core.rows import fill_absent, pad, size_class
+from likely.core.rows import fill_absent
 from likely.estimators.networks.learner import Network, NetworkLearner, RowScaling
 from likely.inference import resampled_weights
 from likely.solvers import Minibatches, Validation
@@ -24,12 +24,17 @@ AT_ONCE = 16
 """Members that L-BFGS takes side by side."""
 
 
+FEW = 32
+"""Rows of a bootstrap are padded to a multiple of this."""
+
+
 class Member(NamedTuple):
     """What is a member's own; all members together have a leading axis m."""
 
     key: Key
-    w: Float[Array, " r"]
-    rows: Int[Array, " r"] | None = None
+    w: Any
+    """(r,) weights."""
+    rows: Any = None
     """Which rows the weights are of; None for all."""
     begin: Network | None = None
 
@@ -56,12 +61,13 @@ def members_of(
     if m > 1:
         others = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(1, m))
         numbers = np.concatenate([numbers, jax.random.key_data(others)])
-    keys = jax.random.wrap_key_data(numbers)
+    keys = jax.random.wrap_key_data(jnp.asarray(numbers))
     if not bootstrap:
         return Member(keys, np.broadcast_to(w, (m, len(w))), None, begin)
     rng = np.random.default_rng(numbers[0])
     counts = resampled_weights(w, m, rng)
-    size = min(len(w), size_class(int((counts > 0).sum(1).max())))
+    most = int((counts > 0).sum(1).max())
+    size = min(len(w), -(-most // FEW) * FEW)
     rows = np.argsort(counts == 0, axis=1, kind="stable")[:, :size]
     return Member(keys, np.take_along_axis(counts, rows, 1), rows, begin)
 
@@ -201,8 +207,3 @@ def single(tree: PyTree) -> PyTree:
         return jnp.asarray(a, jnp.float32) if inexact else a
 
     return jax.tree.map(cast, tree)
-
-
-def padded(batch: Batch | None) -> Batch | None:
-    """Rows of a size class."""
-    return None if batch is None else pad(batch)

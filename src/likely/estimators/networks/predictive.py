@@ -31,7 +31,8 @@ def mixed(family: AbstractFamily, etas: np.ndarray, classes: Any = None) -> Any:
     if m == 1:
         return Predictive(family, etas[0], classes)
     if isinstance(family, Bernoulli):
-        yes, no = (logsumexp(log_expit(s * etas), axis=0) for s in (1, -1))
+        yes: Any = logsumexp(log_expit(etas), axis=0)
+        no: Any = logsumexp(log_expit(-etas), axis=0)
         return Predictive(family, yes - no, classes)
     if isinstance(family, Categorical):
         logs = etas - logsumexp(etas, axis=2, keepdims=True)

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likely.core.checks import InputError
-from likely.core.rows import size_class
 from likely.solvers import (
     LBFGS,
     Adam,
@@ -20,6 +19,7 @@ from likely.solvers import (
 from likely.solvers.averaging import AbstractAverage
 from likely.solvers.first_order import AbstractFirstOrder
 from likely.solvers.schedules import AbstractSchedule
+from likely.solvers.settings import as_real, as_whole
 
 SMALL = 4_000_000
 """Rows times parameters up to which all rows are used at once, in float64."""
@@ -74,11 +74,11 @@ class Settings(NamedTuple):
         return LBFGS(self.max_iter, self.tol)
 
     def first_order(self, n: int) -> AbstractFirstOrder:
-        """On minibatches of n rows (as they are padded)."""
+        """On minibatches of n rows, as many as there are with padding."""
         if isinstance(self.solver, AbstractFirstOrder):
             return self.solver
         rows = self.batch_rows
-        per_epoch = Minibatches.of(size_class(n), rows).count
+        per_epoch = Minibatches.of(n, rows).count
         steps = np.asarray(np.int32(int(self.max_iter) * per_epoch))
         return Adam(
             self._rate(steps, per_epoch),
@@ -110,7 +110,10 @@ class Settings(NamedTuple):
             "constant": lambda: Constant(base),
             "cosine": lambda: Cosine(base, steps.astype(np.float64)),
             "plateau": lambda: ReduceOnPlateau(
-                Constant(base), factor=0.5, patience=PLATEAU, every=per_epoch
+                Constant(base),
+                as_real(0.5),
+                as_whole(PLATEAU),
+                every=as_whole(per_epoch),
             ),
         }
         if self.learning_rate not in schedules:
@@ -126,13 +129,13 @@ class Settings(NamedTuple):
             return given
         if _is_text(given) and given == "uniform":
             half = int(self.max_iter) * per_epoch // 2
-            return UniformAverage(half)
+            return UniformAverage(as_whole(half))
         if _is_text(given) or not 0 < float(given) < 1:
             raise InputError(
                 f"weight_average is {given!r}; give a decay between 0 and 1, "
                 '"uniform", or None.'
             )
-        return ExponentialAverage(float(given))
+        return ExponentialAverage(as_real(float(given)))
 
 
 def _is_text(value: Any) -> bool:

@@ -73,7 +73,9 @@ def target_units(
 
 
 def in_data_units(
-    family: AbstractFamily, shift: Float[Array, "..."], spread: Float[Array, "..."]
+    family: AbstractFamily,
+    shift: Float[Array | np.ndarray, "..."],
+    spread: Float[Array | np.ndarray, "..."],
 ) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
     """a and b of each entry of η."""
     kinds = [units_of(member) for member in outputs_of(family)]
