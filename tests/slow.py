@@ -28,6 +28,7 @@ PATTERNS = (
     r"training/test_devices\.py::test_two_processes",
     r"training/test_checkpoints\.py::test_twenty_five_kills",
     r"workbench/test_job\.py::test_a_killed_run",
+    r"cli/test_odd_tables\.py::test_many",
     r"estimators/test_tree\.py::test_any_likelihood_is_a_split_score\[(Gamma|Neg)",
     r"estimators/test_boosting\.py::test_any_family_is_boosted\[(neg|gamma)",
     r"estimators/test_glm\.py::test_the_penalty_is_chosen_by_held_out_nats",

@@ -11,6 +11,7 @@ _PLACES = {
     "boosting": "GradientBoostingClassifier GradientBoostingRegressor",
     "collinearity": "CollinearityWarning",
     "comparison": "NatsDifference PartialEffect compare linearity_test partial_effect",
+    "count_target": "CountTarget",
     "counts": "NegativeBinomialRegressor PoissonRegressor",
     "forest": "RandomForestClassifier RandomForestRegressor",
     "frozen": "FrozenFeatures",
@@ -28,6 +29,7 @@ _PLACES = {
     "perceptron": "Perceptron",
     "robust": "HuberRegressor LADRegressor",
     "rounded": "RoundedRegression",
+    "smoothed": "SmoothedClassifier",
     "spline": "SplineRegressor",
     "svm": "SVC",
     "svr": "SVR",
@@ -39,6 +41,7 @@ __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
     "CollinearityWarning",
+    "CountTarget",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ElasticNet",
@@ -73,6 +76,7 @@ __all__ = [
     "SVC",
     "SVR",
     "SeparationWarning",
+    "SmoothedClassifier",
     "SplineRegressor",
     "compare",
     "linearity_test",
@@ -97,6 +101,9 @@ if TYPE_CHECKING:
         compare as compare,
         linearity_test as linearity_test,
         partial_effect as partial_effect,
+    )
+    from likely.estimators.count_target import (
+        CountTarget as CountTarget,
     )
     from likely.estimators.counts import (
         NegativeBinomialRegressor as NegativeBinomialRegressor,
@@ -157,6 +164,9 @@ if TYPE_CHECKING:
     )
     from likely.estimators.rounded import (
         RoundedRegression as RoundedRegression,
+    )
+    from likely.estimators.smoothed import (
+        SmoothedClassifier as SmoothedClassifier,
     )
     from likely.estimators.spline import (
         SplineRegressor as SplineRegressor,
