@@ -205,6 +205,12 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "network of categories, with its last layer": lambda: lk.MLPRegressor(
         (3,), max_iter=500, alpha=1.0, laplace=True
     ).fit(frame(), Y),
+    "networks of images": lambda: [
+        lk.CNNClassifier((2,), augment=layers.Augmentation(shift=0.1, flip=0.5)),
+        lk.CNNRegressor(),
+        lk.ResNetClassifier(network=models.resnet8()),
+        lk.UNetSegmenter(),
+    ],
     "spec": lambda: lk.workbench.Spec(data="iris", kinds={"a": "code"}),
     "table model": _table_model,
     "svc": lambda: lk.SVC(probability=True).fit(X, LABELS),

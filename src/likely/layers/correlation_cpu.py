@@ -171,7 +171,7 @@ def _spread(parts: list[Array], how: Sliding) -> Array:
 def _summed(x: Array, f: Array, how: Sliding) -> Array:
     """A product and a sum for each entry of a filter."""
     terms = [
-        tap[..., c : c + 1] * f[i, j, c]
+        tap[..., c : c + 1] * f[i, j, c][None, None, None]
         for (i, j), tap in zip(
             product(*map(range, how.size)), _taps(x, how), strict=True
         )
@@ -247,13 +247,18 @@ def _channels(a: Array, b: Array, how: Sliding, fast: Callable) -> tuple[int, in
 
 
 def _depthwise(x: Array, f: Array, how: Sliding) -> Array:
-    taps = zip(_taps(x, how), f.reshape(-1, f.shape[-1]), strict=True)
+    taps = zip(_taps(x, how), _entries(f), strict=True)
     terms = [tap * entry for tap, entry in taps]
     return sum(terms[1:], terms[0])
 
 
+def _entries(f: Array) -> list[Array]:
+    """Each position of the filters, of all channels: (1, 1, 1, c)."""
+    return list(f.reshape(-1, 1, 1, 1, f.shape[-1]))
+
+
 def _depthwise_images(y: Array, f: Array, how: Sliding) -> Array:
-    return _spread([y * entry for entry in f.reshape(-1, f.shape[-1])], how)
+    return _spread([y * entry for entry in _entries(f)], how)
 
 
 def _depthwise_filters(x: Array, y: Array, how: Sliding) -> Array:
