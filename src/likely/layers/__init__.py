@@ -11,6 +11,7 @@ from likely.layers.activations import (
     Sigmoid,
     activation,
 )
+from likely.layers.augmentation import Augmentation
 from likely.layers.batch_norm import BatchNorm, Running
 from likely.layers.chain import Chain, Pointwise, initial_state
 from likely.layers.collapse import collapse, compose
@@ -37,6 +38,7 @@ from likely.layers.residual import Residual
 from likely.layers.transposed import TransposedConvolution
 from likely.layers.unpooling import Unpooling
 from likely.layers.upsampling import Upsampling
+from likely.layers.warp import affine, warp
 from likely.layers.window import output_size
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "ELU",
     "GELU",
     "INITIALIZERS",
+    "Augmentation",
     "BatchNorm",
     "Chain",
     "Concatenated",
@@ -75,6 +78,7 @@ __all__ = [
     "XavierInit",
     "ZeroInit",
     "activation",
+    "affine",
     "cast",
     "collapse",
     "compose",
@@ -82,4 +86,5 @@ __all__ = [
     "initializer",
     "output_size",
     "record",
+    "warp",
 ]

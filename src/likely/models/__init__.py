@@ -3,6 +3,8 @@
 from likely.models.anatomy import Anatomy, anatomy, dead_units, parameter_count
 from likely.models.blocks import residual_block
 from likely.models.cnn import CNN, alexnet, lenet
+from likely.models.evidence import class_activation, saliency
+from likely.models.feature_maps import feature_maps, filters, maximal_input
 from likely.models.linear import Linear
 from likely.models.mlp import MLP, mlp
 from likely.models.null import Null
@@ -10,6 +12,11 @@ from likely.models.offset import Offset
 from likely.models.regions import Pieces, Region, linear_pieces, linear_regions
 from likely.models.resnet import ResNet, resnet8, resnet18
 from likely.models.shared import Shared
+from likely.models.signals import (
+    SignalProfile,
+    gradient_autocorrelation,
+    signal_profile,
+)
 from likely.models.survey import (
     Survey,
     flops,
@@ -18,6 +25,7 @@ from likely.models.survey import (
     stacked_field,
     survey,
 )
+from likely.models.symmetry import equivariance_error, invariance_error
 from likely.models.torch_state import from_torch, to_torch
 from likely.models.unet import UNet, super_resolution, timed
 
@@ -54,4 +62,14 @@ __all__ = [
     "survey",
     "timed",
     "to_torch",
+    "class_activation",
+    "saliency",
+    "feature_maps",
+    "filters",
+    "maximal_input",
+    "SignalProfile",
+    "gradient_autocorrelation",
+    "signal_profile",
+    "equivariance_error",
+    "invariance_error",
 ]
