@@ -188,6 +188,8 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         lk.NullRegressor("gamma").fit(X, np.abs(Y)),
         lk.NullClassifier().fit(X, LABELS),
         lk.LogTarget(lk.NullRegressor()).fit(X, np.abs(Y)),
+        lk.CountTarget(lk.NullRegressor()).fit(X, np.round(np.abs(Y))),
+        lk.SmoothedClassifier(lk.NullClassifier()).fit(X, LABELS),
     ],
     "compound distributions": lambda: [
         families.Stretched(_predictive(), 1.5),
@@ -200,18 +202,15 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         evaluate.uniformity(np.linspace(0, 1, 20)),
     ],
     "networks": lambda: [fitted("network"), lk.MLPClassifier((3,))],
-<<<<<<< HEAD
+    "network of categories, with its last layer": lambda: lk.MLPRegressor(
+        (3,), max_iter=500, alpha=1.0, laplace=True
+    ).fit(frame(), Y),
     "networks of images": lambda: [
         lk.CNNClassifier((2,), augment=layers.Augmentation(shift=0.1, flip=0.5)),
         lk.CNNRegressor(),
         lk.ResNetClassifier(network=models.resnet8()),
         lk.UNetSegmenter(),
     ],
-=======
-    "network of categories, with its last layer": lambda: lk.MLPRegressor(
-        (3,), max_iter=500, alpha=1.0, laplace=True
-    ).fit(frame(), Y),
->>>>>>> hB
     "spec": lambda: lk.workbench.Spec(data="iris", kinds={"a": "code"}),
     "table model": _table_model,
     "svc": lambda: lk.SVC(probability=True).fit(X, LABELS),

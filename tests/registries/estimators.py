@@ -18,6 +18,7 @@ ESTIMATORS = {
     "gamma regression": lk.GammaRegressor(),
     "logistic regression": lk.LogisticRegression(),
     "perceptron": lk.Perceptron(),
+    "spline regression": lk.SplineRegressor(5),
     "network": lk.MLPRegressor((4,), max_iter=60, alpha=0.1),
     "network, classes": lk.MLPClassifier((4,), max_iter=60, alpha=0.1),
     "images": lk.CNNRegressor((2,), (3,), max_iter=60, alpha=0.1, **LINES),

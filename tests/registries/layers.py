@@ -120,7 +120,7 @@ LAYERS: dict[str, Example] = {
     ),
     "mlp, tanh": Example(wide(activation="tanh"), DEEP, out=(3,)),
     "mlp, batch norm, gelu": Example(
-        wide(norm="batch", activation="gelu"), DEEP + 2 * 14, out=(3,)
+        wide(norm="batch", activation="gelu"), DEEP - 14 + 2 * 14, out=(3,)
     ),
     "mlp, residual, layer norm, dropout": Example(
         wide(norm="layer", activation="silu", dropout=0.2, residual=True),

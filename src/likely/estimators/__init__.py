@@ -11,6 +11,7 @@ _PLACES = {
     "boosting": "GradientBoostingClassifier GradientBoostingRegressor",
     "collinearity": "CollinearityWarning",
     "comparison": "NatsDifference PartialEffect compare linearity_test partial_effect",
+    "count_target": "CountTarget",
     "counts": "NegativeBinomialRegressor PoissonRegressor",
     "forest": "RandomForestClassifier RandomForestRegressor",
     "frozen": "FrozenFeatures",
@@ -29,6 +30,7 @@ _PLACES = {
     "perceptron": "Perceptron",
     "robust": "HuberRegressor LADRegressor",
     "rounded": "RoundedRegression",
+    "smoothed": "SmoothedClassifier",
     "segmentation": "UNetSegmenter",
     "spline": "SplineRegressor",
     "svm": "SVC",
@@ -43,6 +45,7 @@ __all__ = [
     "CNNClassifier",
     "CNNRegressor",
     "CollinearityWarning",
+    "CountTarget",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ElasticNet",
@@ -78,6 +81,7 @@ __all__ = [
     "SVC",
     "SVR",
     "SeparationWarning",
+    "SmoothedClassifier",
     "SplineRegressor",
     "UNetSegmenter",
     "compare",
@@ -103,6 +107,9 @@ if TYPE_CHECKING:
         compare as compare,
         linearity_test as linearity_test,
         partial_effect as partial_effect,
+    )
+    from likely.estimators.count_target import (
+        CountTarget as CountTarget,
     )
     from likely.estimators.counts import (
         NegativeBinomialRegressor as NegativeBinomialRegressor,
@@ -171,6 +178,9 @@ if TYPE_CHECKING:
     )
     from likely.estimators.segmentation import (
         UNetSegmenter as UNetSegmenter,
+    )
+    from likely.estimators.smoothed import (
+        SmoothedClassifier as SmoothedClassifier,
     )
     from likely.estimators.spline import (
         SplineRegressor as SplineRegressor,

@@ -6,6 +6,7 @@ from likely.plots.dependence import dependence
 from likely.plots.images import images
 from likely.plots.importances import importances
 from likely.plots.margin import margin
+from likely.plots.partial_effects import partial_effects
 from likely.plots.path import path
 from likely.plots.signal_profile import signal_profile
 from likely.plots.trace import trace
@@ -18,6 +19,7 @@ __all__ = [
     "images",
     "importances",
     "margin",
+    "partial_effects",
     "path",
     "signal_profile",
     "trace",
