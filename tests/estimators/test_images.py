@@ -177,8 +177,8 @@ def test_intersection_over_union_by_hand():
 
 def test_a_unet_finds_the_pixels():
     maps = np.where(IMAGES > 0.5, "ink", "paper")
-    settings = {"batch_size": 16, "max_iter": 40, "learning_rate_init": 0.01}
-    model = lk.UNetSegmenter((4, 8), **settings)
+    settings = {"batch_size": 16, "max_iter": 80, "learning_rate_init": 0.01}
+    model = lk.UNetSegmenter((8, 8), **settings)
     model.fit(IMAGES, maps)
     assert model.predict(IMAGES).shape == maps.shape
     assert model.score(IMAGES, maps) > 0.7

@@ -4,6 +4,7 @@ from typing import Any, ClassVar, no_type_check
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from likely.core.checks import InputError
@@ -39,7 +40,11 @@ class AbstractImages(AbstractNetwork):
         if np.ndim(phi.solution.loss):
             phi = jax.tree.map(lambda a: a[member] if eqx.is_array(a) else a, phi)
         scaled = (rows - phi.scaling.center) / phi.scaling.scale
-        return phi.solution.model, phi.solution.state, scaled.astype(np.float32)
+        model, state = jax.tree.map(
+            lambda a: jnp.asarray(a) if eqx.is_array(a) else a,
+            (phi.solution.model, phi.solution.state),
+        )
+        return model, state, scaled.astype(np.float32)
 
     def _batch(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> Batch:
         if np.ndim(X) > 1:  # anything else is refused with the words of scikit-learn
