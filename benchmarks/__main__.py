@@ -19,7 +19,9 @@ MODULES = (
     "trees",
     "svm",
     "training",
+    "networks",
     "layers",
+    "convolution",
     "autodiff",
     "startup",
 )

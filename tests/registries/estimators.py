@@ -2,6 +2,8 @@
 
 import likely as lk
 
+LINES = {"image_shape": (-1, 1), "pool": 0}
+"""The columns of a table as the rows of an image that is one pixel wide."""
 ESTIMATORS = {
     "null model": lk.NullRegressor(),
     "null model, classes": lk.NullClassifier(),
@@ -19,6 +21,8 @@ ESTIMATORS = {
     "spline regression": lk.SplineRegressor(5),
     "network": lk.MLPRegressor((4,), max_iter=60, alpha=0.1),
     "network, classes": lk.MLPClassifier((4,), max_iter=60, alpha=0.1),
+    "images": lk.CNNRegressor((2,), (3,), max_iter=60, alpha=0.1, **LINES),
+    "images, classes": lk.CNNClassifier((2,), (3,), max_iter=60, alpha=0.1, **LINES),
     "rounded regression": lk.RoundedRegression(),
     "linear svc": lk.LinearSVC(),
     "linear svc, hinge": lk.LinearSVC(loss="hinge"),
@@ -44,9 +48,10 @@ ESTIMATORS = {
 }
 
 WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
+SPARSE_WEIGHTS = "check_sample_weight_equivalence_on_sparse_data"
 DRAWN = "a row of weight 2 is drawn as one row, the row twice as two"
 FAILS = {
-    name: {WEIGHTS: DRAWN}
+    name: {WEIGHTS: DRAWN, SPARSE_WEIGHTS: DRAWN}
     for name in (
         "RandomForestClassifier",
         "RandomForestRegressor",

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from likely.core.checks import InputError, check_weights
 from likely.core.random import key_of
 from likely.estimators.shell import _without_absent
+from likely.estimators.sparse import dense
 from likely.families import Predictive
 from likely.files import save
 
@@ -57,13 +58,16 @@ class AbstractHostPredictor(BaseEstimator, ABC):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
 
     def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """The rows that count, checked."""
         if sample_weight is not None:
             y = _without_absent(y, np.asarray(sample_weight))
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
+        X, y = validate_data(
+            self, dense(X), y, dtype=np.float64, ensure_all_finite=False
+        )
         if np.asarray(y).dtype.kind == "f" and np.isnan(y).any():
             row = int(np.argmax(np.isnan(y)))
             raise InputError(
@@ -89,7 +93,9 @@ class AbstractHostPredictor(BaseEstimator, ABC):
             return X
         check_is_fitted(self)
         check: Any = validate_data
-        return check(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        return check(
+            self, dense(X), reset=False, dtype=np.float64, ensure_all_finite=False
+        )
 
 
 class AbstractHostRegressor(RegressorMixin, AbstractHostPredictor, ABC):

@@ -8,12 +8,14 @@ from typing import Any, no_type_check
 import jax.numpy as jnp
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likely import families
 from likely.core.checks import InputError, check_weights
 from likely.core.precision import float64
+from likely.estimators.sparse import dense
 from likely.families import AbstractFamily, Predictive
 from likely.files import save
 
@@ -51,7 +53,7 @@ class NullRegressor(RegressorMixin, AbstractNull):
 
     Args:
         family: one of "normal", "laplace", "gamma", "exponential", "poisson" and
-            "negative_binomial".
+            "negative_binomial"; several columns of y are independent.
 
     Attributes:
         eta_: the parameters.
@@ -68,7 +70,10 @@ class NullRegressor(RegressorMixin, AbstractNull):
             raise InputError(f"family is {self.family!r}; give one of {known}.")
         y, w = _rows(self, X, y, sample_weight)
         y = y.astype(np.float64)
-        self.family_ = FAMILIES[self.family]()
+        family = FAMILIES[self.family]
+        self.family_ = family()
+        if y.ndim == 2:
+            self.family_ = families.Product(*(family() for _ in y.T))
         self.family_.check(y, w)
         self.eta_ = _marginal(self.family_, y, w)
         return self
@@ -85,7 +90,9 @@ class NullRegressor(RegressorMixin, AbstractNull):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
+        tags.target_tags.multi_output = True
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -129,13 +136,19 @@ class NullClassifier(ClassifierMixin, AbstractNull):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
 
 
 def _rows(estimator: Any, X: Any, y: Any, sample_weight: Any):
     """y and weights of the rows that are present; the columns of X are only counted."""
     X, y = validate_data(
-        estimator, X, y, dtype=np.float64, ensure_all_finite="allow-nan"
+        estimator,
+        dense(X),
+        y,
+        dtype=np.float64,
+        ensure_all_finite="allow-nan",
+        multi_output=get_tags(estimator).target_tags.multi_output,
     )
     n = len(y)
     w = check_weights(np.ones(n) if sample_weight is None else sample_weight, n)
@@ -150,6 +163,10 @@ def _marginal(family: AbstractFamily, y: np.ndarray, w: np.ndarray) -> np.ndarra
 def _repeated(estimator: Any, X: Any) -> np.ndarray:
     check_is_fitted(estimator)
     X = validate_data(
-        estimator, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
+        estimator,
+        dense(X),
+        reset=False,
+        dtype=np.float64,
+        ensure_all_finite="allow-nan",
     )
     return np.broadcast_to(estimator.eta_, (len(X), len(estimator.eta_)))

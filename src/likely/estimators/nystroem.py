@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from likely.core.checks import InputError, check_finite, check_weights
 from likely.estimators.canonical import canonical
 from likely.estimators.host import positive, seed_of
+from likely.estimators.sparse import dense
 from likely.models.kernels import kernel_of
 
 
@@ -67,7 +68,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             raise InputError(
                 "Nystroem chooses rows, so it needs rows: give the kernel."
             )
-        X = validate_data(self, X, dtype=np.float64, ensure_all_finite=False)
+        X = validate_data(self, dense(X), dtype=np.float64, ensure_all_finite=False)
         w = np.ones(len(X)) if sample_weight is None else sample_weight
         w = check_weights(w, len(X))
         check_finite("X", X, w, names=getattr(self, "feature_names_in_", None))
@@ -90,10 +91,19 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """(n, m) features of each row."""
         check_is_fitted(self)
         X = validate_data(
-            self, X, reset=False, dtype=np.float64, ensure_all_finite=False
+            self, dense(X), reset=False, dtype=np.float64, ensure_all_finite=False
         )
         check_finite("X", X, names=getattr(self, "feature_names_in_", None))
+        return self._columns(X)
+
+    def _columns(self, X: np.ndarray) -> np.ndarray:
+        """The features of checked rows: what a linear model asks of its `basis`."""
         return self.kernel_.weigh(X, self.components_, self.normalization_)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     @property
     def _n_features_out(self) -> int:

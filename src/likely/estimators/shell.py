@@ -7,7 +7,7 @@ NumPy arrays and derives everything a predictor offers from `predict_dist`.
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any, Protocol, runtime_checkable
 
@@ -25,6 +25,7 @@ from likely.core.checks import InputError, check_finite, check_weights
 from likely.core.precision import float64, to_numpy
 from likely.core.random import key_of
 from likely.core.rows import pad, pad_rows, size_class
+from likely.estimators.sparse import dense
 from likely.families import Predictive
 from likely.files import save
 from likely.typing import TRAINED, VALIDATION, Batch, Key, Learner, Solution
@@ -147,31 +148,50 @@ class AbstractLearned(BaseEstimator, ABC):
         """Save to a file that holds no code; `likely.load` brings it back."""
         save(self, path, card=card)
 
-    def _batch(self, X: Any, y: Any, sample_weight: Any) -> Batch:
+    def _batch(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        encode: Callable[[Any], np.ndarray] | None = None,
+        reset: bool = True,
+    ) -> Batch:
+        """Checked rows; `reset` where they say what columns there are."""
         if sample_weight is not None:
             y = _without_absent(y, np.asarray(sample_weight))
-        several = get_tags(self).target_tags.multi_output
         X, y = validate_data(
-            self, X, y, dtype=np.float64, ensure_all_finite=False, multi_output=several
+            self,
+            dense(X),
+            y,
+            reset=reset,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            multi_output=get_tags(self).target_tags.multi_output,
         )
         n = len(X)
         w = check_weights(np.ones(n) if sample_weight is None else sample_weight, n)
         check_finite("X", X, w, names=getattr(self, "feature_names_in_", None))
         columns = self._expand(_filled(X, w), w)
-        return self._weighted(Batch(columns, self._encode(y), w))
+        return self._weighted(Batch(columns, (encode or self._encode)(y), w))
 
     def _rows(self, X: Any) -> np.ndarray:
         """Inputs to predict from, checked against those of the fit."""
         check_is_fitted(self)
         X = validate_data(
             self,
-            self._prepared(X),
+            dense(self._prepared(X)),
             reset=False,
             dtype=np.float64,
             ensure_all_finite=False,
         )
         check_finite("X", X, names=getattr(self, "feature_names_in_", None))
         return self._expand(X)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _prepared(self, X: Any) -> Any:
         """A hook: inputs in the form that the fit had."""

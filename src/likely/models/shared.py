@@ -2,6 +2,7 @@
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from likely.layers.chain import initial_state
@@ -12,11 +13,13 @@ class Shared(eqx.Module):
     """η = (f(x), tail): the last entries of η are the same for every row.
 
     `Shared(Linear.zeros(d, 1), tail=[0.0])` under `Normal()` is the regression with
-    one learned standard deviation.
+    one learned standard deviation. With `order` the entries are then taken in it: where
+    there are several outputs each has its own shared entries.
     """
 
     model: Model
     tail: Float[Array, " t"]
+    order: tuple[int, ...] | None = eqx.field(static=True, default=None)
 
     def initial_state(self) -> State:
         """The state of the model inside."""
@@ -28,4 +31,5 @@ class Shared(eqx.Module):
         """f(x) with the tail appended."""
         eta, state = self.model(X, w=w, key=key, state=state)
         tail = jnp.broadcast_to(self.tail, (*eta.shape[:-1], len(self.tail)))
-        return jnp.concatenate([eta, tail.astype(eta.dtype)], axis=-1), state
+        eta = jnp.concatenate([eta, tail.astype(eta.dtype)], axis=-1)
+        return eta if self.order is None else eta[..., np.array(self.order)], state

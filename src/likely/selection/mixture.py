@@ -19,6 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likely.core.checks import InputError, check_finite, check_weights
+from likely.estimators.sparse import dense
 from likely.families import Categorical, Mixed, Predictive
 from likely.files import save
 from likely.selection.members import fitted, is_point, said
@@ -52,7 +53,9 @@ class AbstractMixture(BaseEstimator, ABC):
             sample_weight: how often each row counts; every member has to take it.
         """
         names, members = _named(self.estimators)
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
+        X, y = validate_data(
+            self, dense(X), y, dtype=np.float64, ensure_all_finite=False
+        )
         given = None if sample_weight is None else check_weights(sample_weight, len(X))
         w = np.ones(len(X)) if given is None else given
         check_finite("X", X, w, names=getattr(self, "feature_names_in_", None))
@@ -123,7 +126,7 @@ class AbstractMixture(BaseEstimator, ABC):
     def _rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(
-            self, X, reset=False, dtype=np.float64, ensure_all_finite=False
+            self, dense(X), reset=False, dtype=np.float64, ensure_all_finite=False
         )
         check_finite("X", X, names=getattr(self, "feature_names_in_", None))
         return X
@@ -151,6 +154,7 @@ class AbstractMixture(BaseEstimator, ABC):
         tags.classifier_tags = first.classifier_tags
         tags.regressor_tags = first.regressor_tags
         tags.target_tags.required = True
+        tags.input_tags.sparse = True
         return tags
 
 

@@ -1,0 +1,287 @@
+r"""The pure core of networks: scaling, an architecture, a family, a solver.
+
+An architecture is plain data with one method, `build(shape, n_out, *, key)`, which makes
+the model for rows of this shape (`models.MLP` inside `estimators.network.TableNetwork`, or anything
+else). The core scales inputs and target, starts the model near the null model, hands it
+to the solver, and brings η back to the units of the data.
+"""
+
+from typing import Any, Protocol, runtime_checkable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from likely.core.rows import fill_absent, weighted_mean
+from likely.estimators.networks.units import (
+    first_eta,
+    in_data_units,
+    outputs_of,
+    target_units,
+)
+from likely.families import AbstractFamily, Normal
+from likely.layers import Chain, Dense
+from likely.layers.chain import initial_state
+from likely.models import Shared
+from likely.objectives import (
+    GaussianPrior,
+    NegativeLogLikelihood,
+    PositionLikelihood,
+)
+from likely.solvers.first_order import AbstractFirstOrder
+from likely.solvers.schedules import Constant, Cosine, ReduceOnPlateau
+from likely.typing import Batch, Key, Model, Solution
+
+
+@runtime_checkable
+class Architecture(Protocol):
+    """The settings of a network: hashable, without arrays."""
+
+    def build(self, shape: tuple[int, ...], n_out: int, *, key: Key) -> Model:
+        """The model from rows of this shape to n_out entries of η."""
+        ...
+
+
+class RowScaling(eqx.Module):
+    """Where the inputs and the target are, and how wide they spread."""
+
+    center: Float[Array | np.ndarray, "*batch"]
+    scale: Float[Array | np.ndarray, "*batch"]
+    shift: Float[Array | np.ndarray, "*outputs"]
+    spread: Float[Array | np.ndarray, "*outputs"]
+
+    @classmethod
+    def of(
+        cls,
+        data: Batch,
+        family: AbstractFamily,
+        inputs: str = "columns",
+        plain: tuple[int, ...] = (),
+    ) -> "RowScaling":
+        """Of present rows, weighted; a constant column is only centred.
+
+        Args:
+            data: the rows.
+            family: which says whether the target has units.
+            inputs: "columns" scales every entry of a row by itself, "channels" all
+                places of the last axis together, "none" nothing.
+            plain: columns that stay as they are.
+        """
+        shift, spread = target_units(family, data.y, data.w, _moments)
+        return cls(*_of_inputs(data, inputs, plain), shift, spread)
+
+    def __call__(self, data: Batch) -> Batch:
+        """The rows in units of their spread."""
+        y = data.y
+        shift, spread = (a[None] if a.ndim else a for a in (self.shift, self.spread))
+        return Batch(self.inputs(data.x), (y - shift) / spread, data.w)
+
+    def inputs(self, X: Float[Array, "n ..."]) -> Float[Array, "n ..."]:
+        """The inputs in units of their spread."""
+        front = (1,) * (X.ndim - self.center.ndim)
+        center, scale = (a.reshape(front + a.shape) for a in (self.center, self.scale))
+        return (X - center) / scale
+
+
+def _of_inputs(data: Batch, inputs: str, plain: tuple[int, ...]) -> tuple[Array, Array]:
+    X, w = data.x, data.w
+    if inputs == "none":
+        return jnp.zeros((), X.dtype), jnp.ones((), X.dtype)
+    if inputs == "channels":
+        places = X.size // (len(X) * X.shape[-1])
+        flat = X.reshape(-1, X.shape[-1])
+        return _moments(flat, jnp.repeat(w, places))
+    center, scale = _moments(X, w)
+    where = jnp.asarray(plain, int)
+    return center.at[where].set(0.0), scale.at[where].set(1.0)
+
+
+def _moments(values: Array, w: Array) -> tuple[Array, Array]:
+    mean = weighted_mean(values, w)
+    spread = jnp.sqrt(weighted_mean((values - mean[None]) ** 2, w))
+    tiny = 1e-12 * (1 + jnp.abs(mean))
+    return mean, jnp.where(spread > tiny, spread, 1.0)
+
+
+class Network(eqx.Module):
+    """φ of a network: the solution on scaled rows, and the scaling."""
+
+    solution: Solution
+    scaling: RowScaling
+
+
+class Start(eqx.Module):
+    """What a solver needs to begin."""
+
+    objective: NegativeLogLikelihood | PositionLikelihood
+    model: Any
+    data: Batch
+    state: Any
+    scaling: RowScaling
+
+
+class NetworkLearner(eqx.Module):
+    """The recipe with a network.
+
+    Args:
+        family: p(y | θ).
+        network: an `Architecture`.
+        solver: any solver.
+        shared: how many entries at the end of each output's η all rows share.
+        inputs: how inputs are scaled, see `RowScaling`.
+        plain: columns that are not scaled.
+        rated: whether the learning rate of the solver is a hyper-parameter.
+        positions: whether y and η have a value for each position of a row.
+    """
+
+    family: AbstractFamily
+    network: Any
+    solver: Any
+    shared: int = eqx.field(static=True, default=0)
+    inputs: str = eqx.field(static=True, default="columns")
+    plain: tuple[int, ...] = eqx.field(static=True, default=())
+    rated: bool = eqx.field(static=True, default=True)
+    positions: bool = eqx.field(static=True, default=False)
+
+    def start(
+        self,
+        key: Key,
+        hyper: dict[str, Any],
+        batch: Batch,
+        begin: Network | None = None,
+    ) -> Start:
+        """The objective on scaled rows, and the first weights, or those of `begin`."""
+        data = fill_absent(jax.tree.map(jnp.asarray, batch))
+        if begin is None:
+            scaling = RowScaling.of(data, self.family, self.inputs, self.plain)
+        else:
+            scaling = begin.scaling
+        scaled = scaling(data)
+        if begin is None:
+            model = self.build(scaled, key)
+            state = initial_state(model)
+        else:
+            model, state = begin.solution.model, begin.solution.state
+        prior = GaussianPrior(hyper["alpha"])
+        kind = PositionLikelihood if self.positions else NegativeLogLikelihood
+        objective = kind.of(self.family, scaled, prior)
+        return Start(objective, model, scaled, state, scaling)
+
+    def build(self, data: Batch, key: Key) -> Any:
+        """The model with its first weights, its outputs at the null model."""
+        own = own_entries(self.family, self.shared)
+        tail = np.setdiff1d(np.arange(self.family.n_eta), own)
+        first = first_eta(self.family, data.y, data.w)
+        model = self.network.build(data.x.shape[1:], len(own), key=key)
+        model = with_bias(model, first[own])
+        if not self.shared:
+            return model
+        order = np.argsort(np.concatenate([own, tail]))
+        plain = bool((order == np.arange(len(order))).all())
+        order = None if plain else tuple(map(int, order))
+        return Shared(model, first[tail], order)
+
+    def learn(
+        self,
+        key: Key,
+        hyper: dict[str, Any],
+        batch: Batch,
+        begin: Network | None = None,
+    ) -> Network:
+        """φ from data, in one program."""
+        first, then = jax.random.split(key)
+        start = self.start(first, hyper, batch, begin)
+        found = self.with_rate(hyper).minimize(
+            start.objective, start.model, start.data, key=then, state=start.state
+        )
+        return Network(self._settled(found, start.data), start.scaling)
+
+    def _settled(self, found: Solution, data: Batch) -> Solution:
+        """The solution with the σ that is likeliest for its curve, which has a formula."""
+        if not (isinstance(self.family, Normal) and self.shared):
+            return found
+        eta, _ = found.model(data.x, state=found.state)
+        variance = weighted_mean((data.y - eta[:, 0]) ** 2, data.w)
+        tiny = jnp.finfo(variance.dtype).tiny ** 0.5
+        log_scale = 0.5 * jnp.log(jnp.maximum(variance, tiny))
+        return eqx.tree_at(lambda s: s.model.tail, found, log_scale[None])
+
+    def with_rate(self, hyper: dict[str, Any]) -> Any:
+        """The solver at the learning rate of these settings."""
+        if not (self.rated and isinstance(self.solver, AbstractFirstOrder)):
+            return self.solver
+        return eqx.tree_at(
+            lambda s: _height(s.rate), self.solver, hyper["learning_rate_init"]
+        )
+
+    def eta(self, phi: Network, X: Float[Array, "n ..."]) -> Float[Array, "n *p k"]:
+        """η of each row, in the units of the data."""
+        found, scaling = phi.solution, phi.scaling
+        eta, _ = found.model(scaling.inputs(X), state=found.state)
+        a, b = in_data_units(self.family, scaling.shift, scaling.spread)
+        front = (1,) * (eta.ndim - 1)
+        return eta * a.reshape(*front, -1) + b.reshape(*front, -1)
+
+    def losses(self, phi: Network, batch: Batch) -> Float[Array, " n"]:
+        """−log p(yᵢ | xᵢ) of each row."""
+        return -self.family.log_prob(self.eta(phi, batch.x), batch.y)
+
+    @staticmethod
+    def __upgrade__(fields: dict) -> dict:
+        """Before families could be chosen, the scale of a normal was shared."""
+        if "shared" not in fields:
+            fields["shared"] = int(isinstance(fields["family"], Normal))
+        return fields
+
+
+def _height(rate: Any) -> Any:
+    """The number of a schedule that is its learning rate."""
+    if isinstance(rate, Constant):
+        return rate.value
+    if isinstance(rate, Cosine):
+        return rate.start
+    if isinstance(rate, ReduceOnPlateau):
+        return _height(rate.start)
+    raise TypeError(f"{type(rate).__name__} has no single rate")
+
+
+def own_entries(family: AbstractFamily, shared: int) -> np.ndarray:
+    """Which entries of η the network computes; all rows share the others."""
+    own, start = [], 0
+    for member in outputs_of(family):
+        own += range(start, start + member.n_eta - shared)
+        start += member.n_eta
+    return np.array(own, int)
+
+
+def last_layer(model: Any) -> Any:
+    """The dense layer that a model ends with, or None."""
+    inner = getattr(model, "model", model)  # `Shared`, `MixedPrecision`
+    if inner is not model:
+        return last_layer(inner)
+    last = model.layers[-1] if isinstance(model, Chain) else None
+    return last if isinstance(last, Dense) else None
+
+
+def with_bias(model: Any, bias: Float[Array, " k"]) -> Any:
+    """The model with this bias in its last layer, where there is one."""
+    last = last_layer(model)
+    if last is None or last.bias is None:
+        return model
+    return eqx.tree_at(
+        lambda m: last_layer(m).bias, model, bias.astype(last.bias.dtype)
+    )
+
+
+@eqx.filter_jit
+def start(
+    learner: NetworkLearner,
+    key: Key,
+    hyper: dict,
+    batch: Batch,
+    begin: Network | None = None,
+) -> Start:
+    """What a solver needs to begin, compiled once for each learner and size class."""
+    return learner.start(key, hyper, batch, begin)
