@@ -2,7 +2,8 @@
 
 Both sides begin with the same weights and see the same rows in the same order. The peer
 is PyTorch, eager, as it comes; beside it stands PyTorch with its weights and images in
-`channels_last`, which suits its library better.
+`channels_last`, which suits its library better. Ours sees the CPU as two devices that share
+each batch, one a core; as one device it is measured beside.
 """
 
 import functools
@@ -86,17 +87,35 @@ class Job:
         return net.to(memory_format=form)
 
 
-def ours(job: Job) -> Answer:
+def ours(devices: int):
+    """Our side, on the CPU as one device or as several that share each batch."""
+
+    def run(job: Job) -> Answer:
+        mesh = _mesh(devices)
+        import jax
+
+        from likely.layers import initial_state
+        from likely.solvers import Adam
+        from likely.solvers.training import Training
+
+        training = Training(Adam(RATE, steps=job.steps, batch_size=BATCH), mesh=mesh)
+        state = initial_state(job.model)
+        found = training.minimize(*job.prepared, key=jax.random.key(1), state=state)
+        return {"losses": np.asarray(found.trace.loss)[: job.steps]}
+
+    return run
+
+
+@functools.cache
+def _mesh(devices: int):
+    if devices == 1:
+        return None
     import jax
 
-    from likely.layers import initial_state
-    from likely.solvers import Adam
-    from likely.solvers.training import Training
+    import likely as lk
 
-    training = Training(Adam(RATE, steps=job.steps, batch_size=BATCH))
-    state = initial_state(job.model)
-    found = training.minimize(*job.prepared, key=jax.random.key(1), state=state)
-    return {"losses": np.asarray(found.trace.loss)[: job.steps]}
+    lk.tune_host(devices=devices)
+    return jax.make_mesh((devices,), ("rows",))
 
 
 def peer(channels_last: bool):
@@ -219,15 +238,16 @@ SIZES = {
 }
 
 
-def _case(name: str, channels_last: bool) -> Case:
+def _case(name: str, devices: int, channels_last: bool) -> Case:
     shape, n_out, steps, asked = SIZES[name]
     make = functools.partial(Job, name, shape, n_out, steps)
-    asked = 0 if channels_last else asked
-    return Case(make, ours, peer(channels_last), same_losses, asked, 7)
+    asked = asked if devices == 2 and not channels_last else 0
+    return Case(make, ours(devices), peer(channels_last), same_losses, asked, 7)
 
 
+KINDS = {"": (2, False), ", channels_last": (2, True), ", one device": (1, False)}
 CASES = {
-    f"{name} {shape[0]}x{shape[1]}{', channels_last' * last}": _case(name, last)
+    f"{name} {shape[0]}x{shape[1]}{words}": _case(name, *kind)
     for name, (shape, *_) in SIZES.items()
-    for last in (False, True)
+    for words, kind in KINDS.items()
 }

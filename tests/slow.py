@@ -37,5 +37,6 @@ PATTERNS = (
     r"test_network_options\.py::test_(ways|without_hidden\w+\[(gamma|neg)|another_arch)",
     r"test_network_options\.py::test_categories\w+\[polars",
     r"laws/test_layers\.py::test_derivatives_are_slopes\[(batch norm, images|mlp)",
+    r"layers/test_convolution\.py::test_the_plain_ones_are_pytorchs_too",
 )
 SLOW = re.compile("|".join(PATTERNS))
