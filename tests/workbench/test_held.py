@@ -4,8 +4,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from likely.families import Categorical, Mixed, Normal, Poisson, Predictive
-from likely.workbench.held import LEVELS, Held, describe, joined, mixed
+from likely.families import (
+    Categorical,
+    Exponentiated,
+    Mixed,
+    Mixture,
+    Normal,
+    Poisson,
+    Predictive,
+    Stretched,
+)
+from likely.workbench.held import Held, describe, joined, mixed
+from likely.workbench.quantiles import LEVELS, quantile_table
 
 ROWS = np.arange(40)
 
@@ -47,6 +57,20 @@ def test_a_mixture_of_what_is_held_is_close_to_the_exact_one(numbers):
     inner = slice(2, -2)
     gap = np.abs(ours.quantiles - exact.quantiles)[:, inner]
     assert gap.max() < 0.1
+
+
+def test_a_table_of_a_mixture_of_normals_is_close_to_the_exact_quantiles(rng):
+    m, s = rng.normal(size=(30, 8)), np.exp(0.5 * rng.normal(size=(30, 8)))
+    parts = np.stack([m, np.log(s)], axis=2).reshape(30, -1)
+    family = Mixture(Normal(), 8)
+    forest = Predictive(family, np.c_[np.zeros((30, 8)), parts])
+    z = quantile_table(forest)
+    reached = np.mean(stats.norm.cdf(z[:, None], m[..., None], s[..., None]), axis=1)
+    assert np.abs(reached - LEVELS).max() < 5e-3
+    assert np.abs(reached - LEVELS).mean() < 2e-4
+    y = quantile_table(Stretched(Exponentiated(forest), 2.0))
+    middle = np.exp(z[:, 7:8])
+    np.testing.assert_allclose(y, middle + 2 * (np.exp(z) - middle), rtol=1e-6)
 
 
 def test_mixed_classes_and_joined_folds(rng):

@@ -66,6 +66,16 @@ def test_the_kind_of_a_target(values, kind, family):
     assert len(y) == len(rows) == len(values)
 
 
+def test_classes_of_one_row_are_left_out_and_rare_whole_numbers_are_counts():
+    target, y, rows = told(["a", "b", "a", "odd", "b", "c", "c"])
+    assert target.classes == ("a", "b", "c")
+    assert target.single == ("odd",)
+    assert 3 not in rows
+    assert len(y) == 6
+    target, _, _ = told([0, 1, 2, 3] * 10 + [9])
+    assert target.kind == "count"
+
+
 def test_labels_are_in_the_order_of_people_and_missing_rows_are_left_out():
     target, y, rows = told(["10", "9", None, "9", "10", "x", "x"])
     assert target.classes == ("9", "10", "x")
@@ -85,6 +95,7 @@ def test_the_user_may_say_otherwise():
         ([1.0] * 20, "", "nothing to learn"),
         (["a"] * 20, "", "one value only"),
         (["a"] * 20 + ["b"], "", "one row only"),
+        ([1e200, 2e200, -3e200] * 9, "", "change its unit"),
         ([str(i // 2) + "x" for i in range(300)], "", "too many"),
         ([-1.5, 2.5] * 10, "poisson", "whole numbers"),
         ([-1.5, 2.5, 3.5] * 10, "gamma", "above zero"),

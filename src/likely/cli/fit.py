@@ -53,7 +53,7 @@ class Watcher:
         )
 
         self.bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
@@ -62,6 +62,7 @@ class Watcher:
             disable=not sys.stderr.isatty(),
         )
         self.task = self.bar.add_task("reading the table", total=None)
+        self.last = ""
 
     def __enter__(self) -> "Watcher":
         self.bar.start()
@@ -80,12 +81,11 @@ class Watcher:
         if event.kind == "start":
             self.bar.update(self.task, total=event.total, completed=0)
         elif event.kind == "fit":
-            text = f"{event.rung}, fold {event.fold + 1}"
+            text = f"{event.rung}, fold {event.fold + 1}{self.last}"
             self.bar.update(self.task, description=text)
         elif event.kind in ("done", "skip"):
             self.bar.advance(self.task)
             if event.kind == "done":
-                text = f"{event.rung}: {event.loss:.4f} nats"
-                self.bar.update(self.task, description=text)
+                self.last = f" (before: {event.loss:.4f} nats)"
         else:
             self.bar.update(self.task, description=event.text)

@@ -141,9 +141,9 @@ def report(
     if as_json:
         typer.echo(json.dumps(found, indent=1))
         return
-    from likely.workbench.result import ladder_rows, verdict
+    from likely.workbench.result import compact, ladder_rows, verdict
 
-    _print(found, ladder_rows(found), False)
+    _print(found, compact(ladder_rows(found)), False)
     for sentence in verdict(found):
         typer.echo(sentence)
     typer.echo(f"the report: {folder / 'report.html'}")
@@ -178,12 +178,13 @@ def predict(
 def models(as_json: Json = False) -> None:
     """List the rungs of the ladder."""
     with _errors_as_sentences():
-        from likely.workbench.rungs import LADDER
+        from likely.workbench.rungs import LADDER, STACK
 
         rows = [
             {"name": r.name, "model": r.label, "targets": ", ".join(r.kinds)}
             for r in LADDER
         ]
+        rows.append({**rows[0], "name": STACK, "model": "stacked mixture"})
     _print({"models": rows}, rows, as_json)
 
 
@@ -221,8 +222,12 @@ def _pairs(kinds: list[str]) -> dict[str, str]:
 
 
 def _show_run(result: Any, out: Path, as_json: bool) -> None:
-    _print(result.report, result.rows, as_json)
+    from likely.workbench.result import compact
+
+    _print(result.report, compact(result.rows), as_json)
     if not as_json:
+        for label, why in result.report.get("skipped", {}).items():
+            typer.echo(f"left out: {label}, because {why}.")
         target = result.report["target"]
         typer.echo(
             f"{target['name']} is {target['kind']}, because {target['reason']}; "
@@ -279,15 +284,18 @@ def _print(result: dict, rows: list[dict], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(result, indent=1))
         return
+    from rich.box import SIMPLE
     from rich.console import Console
     from rich.table import Table
 
-    table = Table()
-    for name, value in rows[0].items():
-        table.add_column(name, justify="left" if isinstance(value, str) else "right")
-    for row in rows:
-        table.add_row(*map(_cell, row.values()))
-    Console().print(table)
+    table = Table(box=SIMPLE, padding=(0, 1, 0, 0), pad_edge=False)
+    cells = [[_cell(value) for value in row.values()] for row in rows]
+    for name, column in zip(rows[0], zip(*cells, strict=True), strict=True):
+        words = any(letter.isalpha() for cell in column for letter in cell)
+        table.add_column(name, justify="left" if words else "right")
+    for row in cells:
+        table.add_row(*row)
+    Console(markup=False, highlight=False).print(table)
 
 
 def _cell(value: object) -> str:

@@ -11,10 +11,12 @@ _PLACES = {
     "boosting": "GradientBoostingClassifier GradientBoostingRegressor",
     "collinearity": "CollinearityWarning",
     "comparison": "NatsDifference PartialEffect compare linearity_test partial_effect",
+    "count_target": "CountTarget",
     "counts": "NegativeBinomialRegressor PoissonRegressor",
     "forest": "RandomForestClassifier RandomForestRegressor",
     "frozen": "FrozenFeatures",
     "gamma": "GammaRegressor",
+    "images": "CNNClassifier CNNRegressor ResNetClassifier",
     "lasso": "ElasticNet Lasso",
     "linear": "LinearRegression Ridge",
     "linear_svm": "LinearSVC",
@@ -28,6 +30,8 @@ _PLACES = {
     "perceptron": "Perceptron",
     "robust": "HuberRegressor LADRegressor",
     "rounded": "RoundedRegression",
+    "smoothed": "SmoothedClassifier",
+    "segmentation": "UNetSegmenter",
     "spline": "SplineRegressor",
     "svm": "SVC",
     "svr": "SVR",
@@ -38,7 +42,10 @@ _NAMES = {name: place for place, names in _PLACES.items() for name in names.spli
 __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
+    "CNNClassifier",
+    "CNNRegressor",
     "CollinearityWarning",
+    "CountTarget",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ElasticNet",
@@ -68,12 +75,15 @@ __all__ = [
     "PoissonRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "ResNetClassifier",
     "Ridge",
     "RoundedRegression",
     "SVC",
     "SVR",
     "SeparationWarning",
+    "SmoothedClassifier",
     "SplineRegressor",
+    "UNetSegmenter",
     "compare",
     "linearity_test",
     "partial_effect",
@@ -98,6 +108,9 @@ if TYPE_CHECKING:
         linearity_test as linearity_test,
         partial_effect as partial_effect,
     )
+    from likely.estimators.count_target import (
+        CountTarget as CountTarget,
+    )
     from likely.estimators.counts import (
         NegativeBinomialRegressor as NegativeBinomialRegressor,
         PoissonRegressor as PoissonRegressor,
@@ -111,6 +124,11 @@ if TYPE_CHECKING:
     )
     from likely.estimators.gamma import (
         GammaRegressor as GammaRegressor,
+    )
+    from likely.estimators.images import (
+        CNNClassifier as CNNClassifier,
+        CNNRegressor as CNNRegressor,
+        ResNetClassifier as ResNetClassifier,
     )
     from likely.estimators.lasso import (
         ElasticNet as ElasticNet,
@@ -157,6 +175,12 @@ if TYPE_CHECKING:
     )
     from likely.estimators.rounded import (
         RoundedRegression as RoundedRegression,
+    )
+    from likely.estimators.segmentation import (
+        UNetSegmenter as UNetSegmenter,
+    )
+    from likely.estimators.smoothed import (
+        SmoothedClassifier as SmoothedClassifier,
     )
     from likely.estimators.spline import (
         SplineRegressor as SplineRegressor,

@@ -94,6 +94,10 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             self, dense(X), reset=False, dtype=np.float64, ensure_all_finite=False
         )
         check_finite("X", X, names=getattr(self, "feature_names_in_", None))
+        return self._columns(X)
+
+    def _columns(self, X: np.ndarray) -> np.ndarray:
+        """The features of checked rows: what a linear model asks of its `basis`."""
         return self.kernel_.weigh(X, self.components_, self.normalization_)
 
     def __sklearn_tags__(self):

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import logsumexp, roots_legendre
+from scipy.special import logsumexp, roots_legendre, softmax
 
 from likely.core.checks import InputError
+from likely.families.mixture import Mixture
+from likely.families.normal import Normal
 from likely.families.predictive import Predictive
 
 BISECTIONS = 60
@@ -203,6 +205,26 @@ class Exponentiated(AbstractCompound):
     def quantile(self, q: Any) -> np.ndarray:
         """e to the quantile of z."""
         return np.exp(np.minimum(self.base.quantile(q), 700.0))
+
+    @property
+    def mean(self) -> np.ndarray:
+        r"""E[y]: for normal z (or a mixture of normals) $\sum_j π_j e^{μ_j + σ_j^2/2}$."""
+        theta = _normals(self.base)
+        if theta is None:
+            return super().mean
+        log_mean = np.minimum(theta["loc"] + 0.5 * theta["scale"] ** 2, 700.0)
+        if "mixture_logits" not in theta:
+            return np.exp(log_mean)
+        return (softmax(theta["mixture_logits"], axis=1) * np.exp(log_mean)).sum(1)
+
+
+def _normals(dist: Any) -> dict[str, np.ndarray] | None:
+    """Means and deviations, where a distribution is normal or a mixture of normals."""
+    if not isinstance(dist, Predictive):
+        return None
+    family = dist.family
+    inner = family.family if isinstance(family, Mixture) else family
+    return dist.theta if isinstance(inner, Normal) else None
 
 
 def _logs(y: Any) -> tuple[np.ndarray, np.ndarray]:

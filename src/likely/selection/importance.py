@@ -6,11 +6,14 @@ shuffles; its standard error is that of the mean over rows, so it says how far t
 number of rows can be trusted. Of two columns that say the same thing, neither is needed.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from likely.core.checks import InputError, check_weights
+from likely.evaluate import mean_score
 
 
 class Importance(NamedTuple):
@@ -50,20 +53,50 @@ def permutation_importance(
         raise InputError("one row cannot be shuffled; give at least two.")
     w = check_weights(np.ones(n) if sample_weight is None else sample_weight, n)
     X, y, w = X[w > 0], y[w > 0], w[w > 0]
-    before = _losses(estimator, X, y)
-    shuffles, rows = np.zeros((d, repeats)), np.zeros((d, len(y)))
-    for j in range(d):
+    more = loss_increases(
+        lambda rows: _losses(estimator, rows, y), X, range(d), _shuffled,
+        repeats=repeats, random_state=random_state,
+    )  # fmt: skip
+    scores = [mean_score(rows, w) for rows in more.mean(axis=1)]
+    shuffles = np.average(more, axis=2, weights=w)
+    return Importance(
+        shuffles.mean(axis=1), np.array([s.error for s in scores]), shuffles
+    )
+
+
+def loss_increases(
+    losses: Callable[[Any], np.ndarray],
+    rows: Any,
+    columns: Sequence[Any],
+    shuffled: Callable[[Any, Any, np.ndarray], Any],
+    *,
+    repeats: int = 5,
+    random_state: Any = 0,
+) -> Float[np.ndarray, "d r n"]:
+    """How much the loss of each row grows when a column is shuffled.
+
+    Args:
+        losses: gives the loss of each row, of rows such as these.
+        rows: an array or a table.
+        columns: which to shuffle, one after another.
+        shuffled: (rows, column, order) → the rows, this column in another order.
+        repeats: shuffles of each column.
+        random_state: a seed, or several numbers that together are one.
+    """
+    before = losses(rows)
+    n, seed = len(before), np.atleast_1d(random_state).tolist()
+    found = np.empty((len(columns), repeats, n))
+    for j, column in enumerate(columns):
         for r in range(repeats):
-            order = np.random.default_rng([random_state, j, r]).permutation(len(y))
-            shuffled = X.copy()
-            shuffled[:, j] = X[order, j]
-            more = _losses(estimator, shuffled, y) - before
-            shuffles[j, r] = np.average(more, weights=w)
-            rows[j] += more / repeats
-    mean = shuffles.mean(axis=1)
-    share = w / w.sum()
-    error = np.sqrt(((rows - mean[:, None]) ** 2) @ share**2)
-    return Importance(mean, error, shuffles)
+            order = np.random.default_rng([*seed, j, r]).permutation(n)
+            found[j, r] = losses(shuffled(rows, column, order)) - before
+    return found
+
+
+def _shuffled(X: np.ndarray, j: int, order: np.ndarray) -> np.ndarray:
+    X = X.copy()
+    X[:, j] = X[order, j]
+    return X
 
 
 def _losses(estimator: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:

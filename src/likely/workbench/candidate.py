@@ -71,7 +71,8 @@ class Candidate(NamedTuple):
 
     def predict_dist(self, frame: pa.Table) -> Any:
         """p(y | x) of each row of a table."""
-        arrays = {name: self.encoders[name].transform(frame) for name, _ in self.parts}
+        used = {name for name, _ in self.parts}
+        arrays = {name: self.encoders[name].transform(frame) for name in used}
         dists = [self.dist(part, arrays[name]) for name, part in self.parts]
         return dists[0] if len(dists) == 1 else Mixed(dists, self.weights)
 

@@ -7,6 +7,7 @@ of that over models fitted to different folds.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,13 +17,14 @@ from jaxtyping import Float
 from likely.data.columns import as_levels, as_moments, as_numbers
 from likely.data.schema import Column
 from likely.evaluate import mean_score
+from likely.selection.importance import loss_increases
 from likely.workbench.candidate import Candidate
 from likely.workbench.ladder import KEPT_FOLDS, Event, Ladder
 
 JUDGED, AVERAGED, SHOWN, POINTS, SHUFFLES = 1000, 100, 6, 15, 2
 
 
-class Importance(NamedTuple):
+class ColumnImportance(NamedTuple):
     """Nats lost without the column."""
 
     column: str
@@ -43,7 +45,7 @@ class Effect(NamedTuple):
     """The spread over folds."""
 
 
-def importances(ladder: Ladder, name: str) -> list[Importance]:
+def importances(ladder: Ladder, name: str) -> list[ColumnImportance]:
     """Of every column that is used, the most important first."""
     table = ladder.table
     k = min(KEPT_FOLDS, len(table.folds.train))
@@ -56,17 +58,17 @@ def importances(ladder: Ladder, name: str) -> list[Importance]:
         model, fold = ladder.of_fold(name, number), ladder.fold(number)
         rows = fold.test[: -(-JUDGED // k)]
         frame, y = fold.rows(rows), table.y[rows]
-        before = _losses(model, frame, y)
-        rng = np.random.default_rng([ladder.spec.seed, number])
-        orders = [rng.permutation(len(rows)) for _ in range(SHUFFLES)]
-        for column, gaps in found.items():
-            after = [_losses(model, _shuffled(frame, column, o), y) for o in orders]
-            gaps.append(np.mean(after, axis=0) - before)
+        more = loss_increases(
+            partial(_losses, model, y=y), frame, list(found), _shuffled,
+            repeats=SHUFFLES, random_state=[ladder.spec.seed, number],
+        )  # fmt: skip
+        for gaps, gap in zip(found.values(), more.mean(axis=1), strict=True):
+            gaps.append(gap)
         weights.append(table.w[rows])
     w = np.concatenate(weights)
     scores = {c: mean_score(np.concatenate(g), w) for c, g in found.items()}
     order = sorted(scores, key=lambda c: -scores[c].value)
-    return [Importance(c, *scores[c]) for c in order]
+    return [ColumnImportance(c, *scores[c]) for c in order]
 
 
 def _shuffled(frame: pa.Table, column: str, order: np.ndarray) -> pa.Table:

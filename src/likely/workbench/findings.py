@@ -92,6 +92,12 @@ def _rows(table: Table) -> list[Finding]:
     if target.missing:
         text = f"{target.missing} rows have no {target.name!r}."
         found.append(Finding("target", "note", text, "They were left out."))
+    if target.single:
+        some = ", ".join(map(repr, target.single[:5]))
+        more = f" and {len(target.single) - 5} more" if len(target.single) > 5 else ""
+        text = f"Classes of one row each: {some}{more}."
+        advice = "They were left out: a class needs rows to learn from and to judge by."
+        found.append(Finding("target", "note", text, advice))
     if len(table) < 100:
         text = f"There are {len(table)} rows."
         advice = "Differences between models of less than two errors mean little."

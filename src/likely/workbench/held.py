@@ -1,8 +1,7 @@
 r"""What a model says about rows it did not see: enough to judge it, and to mix it.
 
 For classes the probabilities; for numbers the mean, quantiles at a few levels, and
-F(y). Between the levels a distribution function is taken to be straight, which is how
-held-out mixtures are judged without keeping every model.
+F(y): so mixtures are judged without keeping every model.
 """
 
 import io
@@ -15,27 +14,8 @@ from jaxtyping import Float, Int
 from scipy.special import logsumexp
 
 from likely.files.atomic import replace
+from likely.workbench.quantiles import mixed_table, quantile_table
 
-LEVELS = np.array(
-    [
-        0.005,
-        0.025,
-        0.05,
-        0.1,
-        0.2,
-        0.3,
-        0.4,
-        0.5,
-        0.6,
-        0.7,
-        0.8,
-        0.9,
-        0.95,
-        0.975,
-        0.995,
-    ]
-)
-MIDDLE = int(np.argmin(np.abs(LEVELS - 0.5)))
 FLOOR = 1e-12
 
 
@@ -81,12 +61,12 @@ def describe(dist: Any, y: Any, rows: Any, kind: str) -> Held:
         own = probs[np.arange(len(probs)), y.astype(int)]
         return Held(rows, -np.log(np.maximum(own, FLOOR)), probs=probs)
     loss = np.minimum(-np.asarray(dist.log_prob(y)), -2 * np.log(FLOOR))
-    quantiles = np.stack([np.asarray(dist.quantile(q), float) for q in LEVELS], axis=1)
     pit = np.asarray(dist.cdf(y), np.float64)
     if kind == "count":
         below = np.where(y > 0, dist.cdf(np.maximum(y - 1, 0)), 0.0)
         pit = 0.5 * (pit + below)
-    return Held(rows, loss, None, np.asarray(dist.mean, float), quantiles, pit)
+    mean = np.asarray(dist.mean, float)
+    return Held(rows, loss, None, mean, quantile_table(dist), pit)
 
 
 def mixed(parts: Sequence[Held], weights: Float[np.ndarray, " m"]) -> Held:
@@ -101,33 +81,8 @@ def mixed(parts: Sequence[Held], weights: Float[np.ndarray, " m"]) -> Held:
     loss = -np.asarray(logsumexp(logs, axis=0, b=weights[:, None]))
     mean = np.tensordot(weights, np.stack([p.mean for p in parts]), axes=1)
     pit = np.tensordot(weights, np.stack([p.pit for p in parts]), axes=1)
-    return Held(first.rows, loss, None, mean, _mixed_quantiles(parts, weights), pit)
-
-
-def _mixed_quantiles(parts: Sequence[Held], weights: np.ndarray) -> np.ndarray:
-    """Where the weighted mean of straight-lined distribution functions is each level."""
-    tables = np.stack([part.quantiles for part in parts])  # (parts, rows, levels)
-    low, high = tables.min(0), tables.max(0)
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        reached = np.zeros_like(middle)
-        for table, weight in zip(tables, weights, strict=True):
-            if weight > 0:
-                reached += weight * _cdf(table, middle)
-        enough = reached >= LEVELS[None]
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return high
-
-
-def _cdf(table: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The straight-lined distribution function of each row at some points."""
-    place = (table[:, None, :] <= y[:, :, None]).sum(2)  # (rows, points)
-    left, right = np.maximum(place - 1, 0), np.minimum(place, len(LEVELS) - 1)
-    rows = np.arange(len(table))[:, None]
-    a, b = table[rows, left], table[rows, right]
-    share = np.where(b > a, (y - a) / np.where(b > a, b - a, 1.0), 1.0)
-    inside = LEVELS[left] + np.clip(share, 0, 1) * (LEVELS[right] - LEVELS[left])
-    return np.where(place == 0, 0.0, np.where(place == len(LEVELS), 1.0, inside))
+    quantiles = mixed_table([p.quantiles for p in parts], weights)
+    return Held(first.rows, loss, None, mean, quantiles, pit)
 
 
 def joined(parts: Sequence[Held]) -> Held:

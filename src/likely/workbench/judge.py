@@ -5,14 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likely import evaluate
-from likely.workbench.held import LEVELS, MIDDLE, Held
+from likely.workbench.held import Held
 from likely.workbench.ladder import Ladder
-from likely.workbench.model import INNER, fitting
+from likely.workbench.model import fitting
+from likely.workbench.quantiles import MIDDLE, inner_ends
 from likely.workbench.rungs import STACK
 from likely.workbench.table import Table
-
-LOW = int(np.argmin(np.abs(LEVELS - (1 - INNER) / 2)))
-HIGH = int(np.argmin(np.abs(LEVELS - (1 + INNER) / 2)))
 
 
 class Calibrated(NamedTuple):
@@ -61,9 +59,12 @@ def familiar(table: Table, held: Held) -> dict[str, float]:
     """The scores that people know."""
     y, w = table.y[held.rows], table.w[held.rows]
     if held.probs is None:
+        median = held.quantiles[:, MIDDLE]
+        if table.target.kind == "count":
+            median = np.round(median)
         return {
             "rmse": float(np.sqrt(evaluate.squared_error(y, held.mean, w).value)),
-            "mae": evaluate.absolute_error(y, held.quantiles[:, MIDDLE], w).value,
+            "mae": evaluate.absolute_error(y, median, w).value,
             "r2": evaluate.r_squared(y, held.mean, w),
         }
     found = {
@@ -89,7 +90,9 @@ def calibrate(table: Table, held: Held) -> Calibrated:
         probs = evaluate.heated(held.probs, T)
         return Calibrated(T, 1.0, evaluate.class_scores(y, probs), w)
     s = _stretch(held, w) if table.target.kind != "count" else 1.0
-    return Calibrated(1.0, s, evaluate.interval_scores(y, *ends(held, s)), w)
+    return Calibrated(
+        1.0, s, evaluate.interval_scores(y, *inner_ends(held.quantiles, s)), w
+    )
 
 
 def _stretch(held: Held, w: np.ndarray) -> float:
@@ -100,13 +103,6 @@ def _stretch(held: Held, w: np.ndarray) -> float:
     s = float(np.sqrt(w @ z**2 / w.sum()))
     noise = 1 / np.sqrt(2 * w.sum())
     return s if abs(np.log(s)) > 3 * noise else 1.0
-
-
-def ends(held: Held, stretch: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Lower end, median and upper end of the recalibrated intervals."""
-    Q = held.quantiles
-    m = Q[:, MIDDLE]
-    return m + stretch * (Q[:, LOW] - m), m, m + stretch * (Q[:, HIGH] - m)
 
 
 def out_of_fold(table: Table, held: Held, coverage: float) -> dict[str, Any]:
@@ -130,7 +126,7 @@ def out_of_fold(table: Table, held: Held, coverage: float) -> dict[str, Any]:
         sets = 1 - probs <= q[:, None]
         share, size = evaluate.coverage_of_sets(y, sets, w)
         return {"probs": probs, "sets": sets, "coverage": share, "size": size}
-    low, high = evaluate.stretched(*ends(held, whole.stretch), q[:, None][:, 0])
+    low, high = evaluate.stretched(*inner_ends(held.quantiles, whole.stretch), q)
     low, high = fitting(low, high, table.target.kind)
     share = evaluate.coverage_of_intervals(y, low, high, w)
     width = float(w @ (high - low) / w.sum())

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from sklearn.base import clone
 
+from likely.core.checks import InputError
 from likely.preprocess import TableEncoder
 from likely.selection.mixing import mixing_weights
 from likely.workbench.candidate import Candidate, encoder_of, word_columns
@@ -66,6 +67,11 @@ class Fold:
             self.arrays[encoding] = train, test
         return self.arrays[encoding]
 
+    def light(self) -> "Fold":
+        """The fold without its arrays, which take most of the memory."""
+        self.arrays.clear()
+        return self
+
     def rows(self, rows: np.ndarray) -> pa.Table:
         """Some rows of the table."""
         return self.table.frame.take(pa.array(rows))
@@ -107,10 +113,12 @@ class Ladder:
         for number in range(k):
             fold = Fold(self.table, number)
             for name, rung in self.rungs.items():
-                if name not in self.skipped:
+                if name in self.skipped:
+                    self.tell(Event("skip", rung.label, number, self.skipped[name]))
+                else:
                     parts[name].append(self._unit(rung, number, fold))
             if number < KEPT_FOLDS:
-                self.folds[number] = fold
+                self.folds[number] = fold.light()
         self.held = {n: joined(p) for n, p in parts.items() if n not in self.skipped}
         asked = self.spec.models
         if len(self.held) > 2 and (not asked or STACK in asked):
@@ -125,19 +133,11 @@ class Ladder:
             return held
         self.tell(Event("fit", rung.label, number))
         start = time.perf_counter()
-        fitted = self.fit(rung, fold)
-        if isinstance(fitted, str):
-            self.skipped[rung.name] = fitted
-            self.tell(Event("skip", rung.label, number, fitted))
+        held, why = self._tried(rung, number, fold)
+        if held is None:
+            self.skipped[rung.name] = why
+            self.tell(Event("skip", rung.label, number, why))
             return None
-        if number < KEPT_FOLDS:
-            self.models[rung.name, number] = fitted
-        _, X = fold.encoded(rung.encoding)
-        candidate = self.candidate([(rung, fitted, 1.0)], fold)
-        dist = candidate.dist(fitted, X)
-        held = describe(
-            dist, self.table.y[fold.test], fold.test, self.table.target.kind
-        )
         self.seconds[rung.name] = (
             self.seconds.get(rung.name, 0.0) + time.perf_counter() - start
         )
@@ -145,6 +145,36 @@ class Ladder:
             held.save(path)
         self.tell(Event("done", rung.label, number, loss=_mean(held, self.table)))
         return held
+
+    def _tried(self, rung: Rung, number: int, fold: Fold) -> tuple[Held | None, str]:
+        """What a rung says about the rows held out, or why it says nothing.
+
+        A rung that fails leaves the ladder; the others go on. Without the null model
+        there is nothing to compare with, so its failure is that of the run.
+        """
+        try:
+            fitted = self.fit(rung, fold)
+            if isinstance(fitted, str):
+                return None, fitted
+            _, X = fold.encoded(rung.encoding)
+            dist = self.candidate([(rung, fitted, 1.0)], fold).dist(fitted, X)
+            y = self.table.y[fold.test]
+            held = describe(dist, y, fold.test, self.table.target.kind)
+        except Exception as error:
+            if rung.name == "null":
+                raise
+            said = " ".join(str(error).split()).rstrip(".")
+            if isinstance(error, InputError):
+                return None, said
+            return None, f"it failed ({type(error).__name__}: {said})"
+        if not all(v is None or np.isfinite(v).all() for v in held):
+            if rung.name == "null":
+                name = self.table.target.name
+                raise InputError(f"no distribution fits the target {name!r}.")
+            return None, "what it predicts is not finite"
+        if number < KEPT_FOLDS:
+            self.models[rung.name, number] = fitted
+        return held, ""
 
     def fit(self, rung: Rung, fold: Fold) -> Any:
         """The rung's estimator on the rows to learn from, or why there is none."""
@@ -154,14 +184,15 @@ class Ladder:
         if rung.encoding == "ordinal":
             words = word_columns(fold.encoders["ordinal"])
         target = table.target
+        y, w = table.y[fold.train], table.w[fold.train]
         at = Situation(
             target.kind, target.family, len(table), X.shape[1],
-            self.spec.effort, self.spec.seed, words,
+            self.spec.effort, self.spec.seed, words, len(target.classes),
+            _spread(target.kind, y, w),
         )  # fmt: skip
         estimator = rung.build(at)
         if isinstance(estimator, str):
             return estimator
-        y, w = table.y[fold.train], table.w[fold.train]
         y = y.astype(int) if target.is_class else y
         plain = bool((w == 1).all())
         fresh: Any = clone(estimator)
@@ -234,6 +265,14 @@ def _weights(parts: list[list[Held]], w: np.ndarray) -> np.ndarray:
     weights = mixing_weights(-losses, w[rows], tolerance=1e-7).weights
     weights = np.where(weights < LEAST, 0.0, weights)
     return weights / weights.sum()
+
+
+def _spread(kind: str, y: np.ndarray, w: np.ndarray) -> float:
+    """The standard deviation of what a regressor is given."""
+    z = np.log(y) if kind == "positive" else y
+    top = max(np.abs(z).max(), 1e-300)  # squares of huge numbers are infinite
+    z = z / top
+    return top * float(np.sqrt(np.cov(z, aweights=w, ddof=0))) or 1.0
 
 
 def _mean(held: Held, table: Table) -> float:

@@ -4,7 +4,6 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Bool, Float
 
 from likely.core.checks import InputError
@@ -13,9 +12,8 @@ from likely.evaluate import class_sets, heated, radius, stretched
 from likely.families import Stretched
 from likely.preprocess import TableEncoder
 from likely.workbench.candidate import Candidate
+from likely.workbench.quantiles import MIDDLE, inner_ends, quantile_table
 from likely.workbench.target import Target
-
-INNER = 0.9
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +47,7 @@ class TableModel:
 
     def predict_dist(self, frame: Any) -> Any:
         """p(y | x) of each row, recalibrated."""
-        dist = self._candidate().predict_dist(self._table(frame))
+        dist = self._said(frame)
         if self.target.is_class or self.stretch == 1:
             return dist
         return Stretched(dist, self.stretch)
@@ -65,7 +63,12 @@ class TableModel:
         if self.target.is_class:
             labels = np.asarray(self.target.classes, dtype=object)
             return labels[self.predict_proba(frame).argmax(1)]
-        return np.asarray(self.predict_dist(frame).mean)
+        dist = self._said(frame)
+        mean = np.asarray(dist.mean)
+        if self.stretch == 1:
+            return mean
+        middle = quantile_table(dist)[:, MIDDLE]
+        return middle + self.stretch * (mean - middle)
 
     def predict_interval(
         self, frame: Any, coverage: float = 0.9
@@ -73,9 +76,8 @@ class TableModel:
         """Ends of intervals that hold this share of new rows."""
         if self.target.is_class:
             raise InputError(f"{self.target.name!r} is a label; ask for predict_set.")
-        dist = self.predict_dist(frame)
-        low, high = dist.interval(INNER)
-        ends = stretched(low, dist.quantile(0.5), high, self._radius(coverage))
+        inner = inner_ends(quantile_table(self._said(frame)), self.stretch)
+        ends = stretched(*inner, self._radius(coverage))
         return fitting(*ends, self.target.kind)
 
     def predict_set(self, frame: Any, coverage: float = 0.9) -> Bool[np.ndarray, "n c"]:
@@ -85,12 +87,11 @@ class TableModel:
     def _radius(self, coverage: float) -> float:
         return radius(self.scores, coverage, self.score_weights)
 
-    def _candidate(self) -> Candidate:
+    def _said(self, frame: Any) -> Any:
+        """p(y | x) before it is recalibrated."""
         classes = len(self.target.classes)
-        return Candidate(self.encoders, self.parts, self.weights, classes)
-
-    def _table(self, frame: Any) -> pa.Table:
-        return code_words(to_arrow(frame))
+        mixture = Candidate(self.encoders, self.parts, self.weights, classes)
+        return mixture.predict_dist(code_words(to_arrow(frame)))
 
 
 def fitting(

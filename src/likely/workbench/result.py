@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import io
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from likely.workbench.held import Held
 from likely.workbench.model import TableModel
 from likely.workbench.rungs import STACK
 from likely.workbench.table import Table
+
+SHOWN = ("rmse", "mae", "r2", "accuracy", "brier", "auc")
+"""Scores that fit on a terminal."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -120,19 +124,51 @@ def ladder_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def compact(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """The ladder as text for narrow terminals: an error stands behind its number."""
+    return [
+        {
+            "model": row["model"],
+            "nats": with_error(row["nats"], row.get("±")),
+            "gain": with_error(row.get("gain"), row.get("gain ±"), "+") if i else "",
+            **{name: _short(value) for name, value in row.items() if name in SHOWN},
+        }
+        for i, row in enumerate(rows)
+    ]
+
+
+def _short(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3f}" if 1e-3 <= abs(value) < 10 or value == 0 else f"{value:.4g}"
+
+
+def with_error(value: float | None, error: float | None, sign: str = "") -> str:
+    """A number to the digits that its error leaves, and the error to two."""
+    if value is None:
+        return ""
+    if not error:
+        return f"{value:{sign}.4g}"
+    digits = min(max(1 - math.floor(math.log10(error)), 0), 6)
+    if error < 1e-5 or abs(value) >= 1e6:
+        return f"{value:{sign}.4g} ± {error:.2g}"
+    return f"{value:{sign}.{digits}f} ± {error:.{digits}f}"
+
+
 def verdict(report: dict[str, Any]) -> list[str]:
     """Three sentences: which model, how good, how sure."""
     winner, ladder = report["winner"], report["ladder"]
     target = report["target"]["name"]
     gain, error = winner["gain_over_null"], winner["gain_over_null_error"]
-    first = f"The {winner['label']} predicts {target} best of {len(ladder)} models"
-    if winner["name"] == "null":
-        first = f"No model predicts {target} better than its overall distribution"
-    elif winner["name"] == STACK:
+    said = winner["label"]
+    if winner["name"] == STACK:
         parts = sorted(winner["weights"].items(), key=lambda pair: -pair[1])[:3]
         labels = {row["name"]: row["label"] for row in ladder}
         mix = ", ".join(f"{100 * p:.0f} % {labels[n]}" for n, p in parts)
-        first = f"A mixture ({mix}) predicts {target} best of {len(ladder)} models"
+        said = f"a mixture ({mix})"
+    first = f"Best of {len(ladder)} models of {target}: {said}"
+    if winner["name"] == "null":
+        first = f"No model predicts {target} better than its overall distribution"
     likelier = np.exp(min(gain, 50.0))
     second = (
         f"on rows it did not see, the truth is {likelier:.3g} times as likely under it as "
@@ -141,15 +177,24 @@ def verdict(report: dict[str, Any]) -> list[str]:
     scores = winner["scores"]
     if "accuracy" in scores:
         third = f"it is right in {100 * scores['accuracy']:.1f} % of rows, and its sets"
-        kind = f"{winner['size']:.2f} classes on average"
+        kind = mean_size(winner["size"], " classes")
     else:
-        third = (
-            f"it explains {100 * scores['r2']:.0f} % of the variance, and its intervals"
+        r2 = scores["r2"]
+        told = (
+            "" if r2 is None else f"it explains {100 * r2:.0f} % of the variance, and "
         )
-        kind = f"{winner['size']:.4g} wide on average"
+        third = f"{told}its intervals"
+        kind = mean_size(winner["size"], " wide")
     asked, share = 100 * winner["coverage_asked"], 100 * winner["coverage"]
     third += f" of {asked:.0f} % cover {share:.1f} % of rows, {kind}"
     return [_sentence(s) for s in (first, second, third)]
+
+
+def mean_size(size: float | None, unit: str) -> str:
+    """How large intervals or sets are; where rows are too few, intervals are unbounded."""
+    return (
+        "unbounded for want of rows" if size is None else f"{size:.4g}{unit} on average"
+    )
 
 
 def _sentence(text: str) -> str:

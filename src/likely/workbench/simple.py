@@ -41,10 +41,19 @@ def simple_model(table: Table) -> Simple:
             frame = pa.table(dict(zip(names, X.T, strict=True)))
             fitted = model.fit(frame, y, sample_weight=table.w)
             summary = fitted.summary(coverage=0.95)
+            rows, facts = _rows(summary), list(summary.facts)
         except InputError as error:
             told = _told(caught) or [(type(error).__name__, str(error))]
             return Simple(title, [], [], told, str(error))
-    rows = [
+        except np.linalg.LinAlgError:
+            why = "its equations have no unique solution (columns repeat each other)."
+            return Simple(title, [], [], _told(caught), why)
+    return Simple(title, rows, facts, _told(caught))
+
+
+def _rows(summary: Any) -> list[dict[str, Any]]:
+    """One for each coefficient."""
+    return [
         {
             "name": name,
             "estimate": float(b),
@@ -62,7 +71,6 @@ def simple_model(table: Table) -> Simple:
             strict=True,
         )
     ]
-    return Simple(title, rows, list(summary.facts), _told(caught))
 
 
 def _told(caught: list) -> list[tuple[str, str]]:

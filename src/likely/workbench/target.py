@@ -33,7 +33,8 @@ DEFAULT = {
     "binary": "bernoulli",
     "classes": "categorical",
 }
-FEW, MANY, SKEWED = 10, 100, 1.0
+FEW, MANY, SKEWED, COMMON = 10, 100, 1.0, 3
+LARGEST = 1e100
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Target:
         reason: why, as a sentence.
         classes: the labels, where it is a class.
         missing: rows without a value, which are left out.
+        single: classes of one row, which are left out.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Target:
     reason: str
     classes: tuple[str, ...] = ()
     missing: int = 0
+    single: tuple[str, ...] = ()
 
     @property
     def is_class(self) -> bool:
@@ -105,6 +108,11 @@ def read_target(
             f"the target {name!r} is {y[0]:g} in every row; there is "
             "nothing to learn: name another column."
         )
+    if np.abs(y).max() > LARGEST or np.abs(y - y[0]).max() < 1 / LARGEST:
+        raise InputError(
+            f"the target {name!r} has numbers like {y[np.abs(y).argmax()]:g}, whose "
+            "squares cannot be computed; change its unit."
+        )
     family = family or DEFAULT[kind]
     return Target(name, kind, family, reason, (), len(values) - len(rows)), y, rows
 
@@ -116,7 +124,14 @@ def _what(kind: str) -> str:
 def _class(name: str, values: Any, family: str, reason: str):
     """Labels as numbers, in the order in which people would write them."""
     levels = as_levels(values, name)
-    rows = np.flatnonzero(levels.codes >= 0)
+    count = np.bincount(levels.codes[levels.codes >= 0], minlength=len(levels.words))
+    single = np.flatnonzero(count == 1)
+    if (count > 1).sum() < 2 and len(single) and (count > 0).sum() > 1:
+        raise InputError(
+            f"class {levels.words[int(single[0])]!r} of the target {name!r} has one row "
+            "only; a class needs rows to learn from and rows to be judged by."
+        )
+    rows = np.flatnonzero((levels.codes >= 0) & (count != 1)[levels.codes])
     used, codes = np.unique(levels.codes[rows], return_inverse=True)
     words = [levels.words[i] for i in used]
     order = sorted(range(len(words)), key=lambda i: _sort_key(words[i]))
@@ -131,22 +146,15 @@ def _class(name: str, values: Any, family: str, reason: str):
             f"the target {name!r} has {len(words)} different words; that is too many "
             f"for classes (at most {MANY}): name another column."
         )
-    rare = np.bincount(codes)
-    if rare.min() < 2:
-        word = words[int(rare.argmin())]
-        raise InputError(
-            f"class {word!r} of the target {name!r} has one row only; a class needs rows "
-            "to learn from and rows to be judged by: leave it out or join it to another."
-        )
     kind = "binary" if len(words) == 2 else "classes"
     if family and FAMILIES[family] != kind:
         raise InputError(
             f"family {family} does not fit {len(words)} classes; use {DEFAULT[kind]}."
         )
     labels = tuple(words[i] for i in order)
-    target = Target(
-        name, kind, DEFAULT[kind], reason, labels, len(levels.codes) - len(rows)
-    )
+    missing = int((levels.codes < 0).sum())
+    alone = tuple(levels.words[int(i)] for i in single)
+    target = Target(name, kind, DEFAULT[kind], reason, labels, missing, alone)
     return target, place[codes].astype(np.float64), rows
 
 
@@ -159,11 +167,13 @@ def _sort_key(word: str) -> tuple:
 
 def _kind(y: np.ndarray) -> tuple[str, str]:
     """The kind of a column of numbers, and why."""
-    distinct = len(np.unique(y[:100_000]))
+    values, counts = np.unique(y[:100_000], return_counts=True)
+    distinct = len(values)
     whole = bool((y == np.round(y)).all())
     if distinct == 2:
         return "binary", "it has two different values"
-    if whole and distinct <= FEW and y.min() >= 0 and y.max() <= 2 * FEW:
+    few = whole and distinct <= FEW and y.min() >= 0 and y.max() <= 2 * FEW
+    if few and counts.min() >= COMMON:
         return "classes", (
             f"it has {distinct} different whole numbers (--family poisson counts instead)"
         )

@@ -4,7 +4,7 @@ from typing import Any
 
 from likely.workbench.report import sections
 from likely.workbench.report.sections import escape
-from likely.workbench.report.style import CSS
+from likely.workbench.report.style import CSS, FRAGMENT
 
 PARTS = (
     ("ladder", "The ladder", sections.ladder),
@@ -45,7 +45,8 @@ def page(result: Any) -> str:
 
 def fragment(result: Any) -> str:
     """The verdict and the ladder, for notebooks."""
-    return f"<style>{CSS}</style><div>{_verdict(result)}{sections.ladder(result)}</div>"
+    inside = f"{_verdict(result)}{sections.ladder(result)}"
+    return f'<style>{FRAGMENT}</style><div class="likely">{inside}</div>'
 
 
 def _verdict(result: Any) -> str:

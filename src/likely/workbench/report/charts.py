@@ -135,7 +135,7 @@ def nice_ticks(low: float | int, high: float | int, most: int = 6) -> list[float
     """Round numbers between two ends."""
     low, high = min(low, high), max(low, high)
     raw = (high - low) / most
-    if not raw > 0 or not math.isfinite(raw):
+    if not 1e-300 < raw < 1e300:
         return []
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(power * m for m in (1, 2, 5, 10) if power * m >= raw)

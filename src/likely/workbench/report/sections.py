@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from likely import evaluate
-from likely.workbench.held import MIDDLE
+from likely.workbench.quantiles import MIDDLE
 from likely.workbench.report.charts import Axes, number, rows_chart
+from likely.workbench.result import mean_size
 
 POINTS = 400
 MANY_CLASSES = 12
@@ -28,15 +29,16 @@ def table(
     text: Sequence[int] = (),
 ) -> str:
     """An HTML table; cells are escaped here."""
-    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    kind = [' class="text"' if j in text else "" for j in range(len(head))]
+    top = "".join(
+        f'<th scope="col"{k}>{escape(name)}</th>'
+        for k, name in zip(kind, head, strict=True)
+    )
     body = []
     for i, row in enumerate(rows):
         mark = ' class="best"' if i == best else ""
         cells = "".join(
-            f'<td class="text">{escape(c)}</td>'
-            if j in text
-            else f"<td>{escape(c)}</td>"
-            for j, c in enumerate(row)
+            f"<td{k}>{escape(c)}</td>" for k, c in zip(kind, row, strict=True)
         )
         body.append(f"<tr{mark}>{cells}</tr>")
     return (
@@ -45,9 +47,11 @@ def table(
     )
 
 
-def figure(svg: str, caption: str) -> str:
-    """A picture with what it shows."""
-    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+def figure(svg: str, caption: str, wide: bool = False) -> str:
+    """A picture with what it shows; on a phone a wide one can be moved sideways."""
+    kind = ' class="wide"' if wide else ""
+    said = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f"<figure{kind}>{svg}{said}</figure>"
 
 
 def ladder(result: Any) -> str:
@@ -61,10 +65,10 @@ def ladder(result: Any) -> str:
     cells = [
         [
             row["label"],
-            f"{row['nats']:.4f}",
-            f"{row['error']:.4f}",
-            "" if i == 0 else f"{row['gain']:+.4f}",
-            "" if i == 0 else f"{row['gain_error']:.4f}",
+            _fixed(row["nats"]),
+            _fixed(row["error"]),
+            "" if i == 0 else _fixed(row["gain"], "+"),
+            "" if i == 0 else _fixed(row["gain_error"]),
             *(_cell(row["scores"][name]) for name in scores),
         ]
         for i, row in enumerate(rows)
@@ -90,9 +94,13 @@ def ladder(result: Any) -> str:
     )
     return (
         table(head, cells, caption, best)
-        + figure(chart, "Right of zero is better.")
+        + figure(chart, "Right of zero is better.", wide=True)
         + skipped
     )
+
+
+def _fixed(value: Any, sign: str = "") -> str:
+    return "" if value is None else f"{value:{sign}.4f}"
 
 
 def _cell(value: Any) -> str:
@@ -134,7 +142,10 @@ def simple(result: Any) -> str:
     )
     head = ["column", "estimate", "error", "low 95 %", "high 95 %", "p"]
     detail = table(head, cells, "Estimates, standard errors, intervals, p-values")
-    return f"{say}{figure(chart, 'Intervals that miss zero are marked by their p-values.')}{detail}"
+    caption = (
+        "Columns whose interval misses zero tell something that the others do not."
+    )
+    return say + figure(chart, caption, wide=True) + detail
 
 
 def _is_intercept(name: str) -> bool:
@@ -152,10 +163,10 @@ def calibration(result: Any) -> str:
     winner = result.report["winner"]
     asked, share = 100 * winner["coverage_asked"], 100 * winner["coverage"]
     what = "sets" if result.table.target.is_class else "intervals"
-    size = "classes" if result.table.target.is_class else "wide"
+    unit = " classes" if result.table.target.is_class else " wide"
     say = (
         f"<p>Conformal {what} of {asked:.0f} % covered {share:.1f} % of held-out rows and "
-        f"are {winner['size']:.4g} {size} on average.</p>"
+        f"are {mean_size(winner['size'], unit)}.</p>"
     )
     held = result.held[winner["name"]]
     y, w = result.table.y[held.rows], result.table.w[held.rows]
@@ -268,12 +279,15 @@ def importance(result: Any) -> str:
         "<p>Held-out rows, models of single folds. What a column does alone need not be "
         "what changing it would do.</p>"
     )
-    return f'{say}{figure(chart, "")}<h3>Partial effects</h3><div class="grid2">{pictures}</div>'
+    effects = f'<h3>Partial effects</h3><div class="grid2">{pictures}</div>'
+    return say + figure(chart, "", wide=True) + effects
 
 
 def _effect(result: Any, effect: dict) -> str:
     target = result.table.target
-    means, errors = np.array(effect["means"]), np.array(effect["errors"])
+    means, errors = np.array(effect["means"], float), np.array(effect["errors"], float)
+    if not (np.isfinite(means).all() and np.isfinite(errors).all()):
+        return ""  # numbers so large that their means are not
     which = (
         means.shape[1] - 1
         if means.shape[1] <= 2

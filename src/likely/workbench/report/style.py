@@ -1,15 +1,19 @@
-"""The look of the page: light and dark, on a phone, on paper."""
+"""The look of the page: light and dark, on a phone, on paper; and of its parts elsewhere."""
 
-CSS = """
-:root { color-scheme: light dark; --ink: #1b1f24; --soft: #5a6572; --paper: #ffffff;
-  --card: #f5f7f9; --line: #d8dee4; --blue: #1f6feb; --red: #b42318; --band: #1f6feb33; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9aa6b2;
+LIGHT = """color-scheme: light dark; --ink: #1b1f24; --soft: #5a6572; --paper: #ffffff;
+  --card: #f5f7f9; --line: #d8dee4; --blue: #1f6feb; --red: #b42318; --band: #1f6feb33;"""
+DARK = """--ink: #e6edf3; --soft: #9aa6b2;
   --paper: #0f1419; --card: #182028; --line: #303b46; --blue: #6cb0ff; --red: #ff8a7a;
-  --band: #6cb0ff33; } }
-* { box-sizing: border-box; }
+  --band: #6cb0ff33;"""
+PAGE = """
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 16px/1.55 system-ui, sans-serif; }
 main { max-width: 62rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+@media print { nav { display: none; } main { max-width: none; }
+  h2 { break-after: avoid; } figure, tr, .finding { break-inside: avoid; } }
+"""
+PARTS = """
+* { box-sizing: border-box; }
 h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .3rem; }
 h2 { font-size: 1.25rem; margin: 2.4rem 0 .6rem; }
 h3 { font-size: 1rem; margin: 1.2rem 0 .3rem; }
@@ -23,7 +27,8 @@ caption { text-align: left; color: var(--soft); padding-bottom: .3rem; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align: right;
   white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
-td.text { text-align: left; white-space: normal; min-width: 12rem; }
+th.text, td.text { text-align: left; }
+td.text { white-space: normal; min-width: 9rem; }
 tr.best td { font-weight: 600; }
 .grid2 { display: grid; gap: 1rem;
   grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); }
@@ -47,8 +52,18 @@ code, pre { font: .88rem ui-monospace, monospace; background: var(--card); }
 pre { padding: .7rem; overflow-x: auto; }
 code { padding: .1rem .3rem; }
 a { color: var(--blue); }
-nav { font-size: .9rem; margin: .6rem 0 0; }
-nav a { margin-right: .9rem; white-space: nowrap; }
-@media print { nav { display: none; } main { max-width: none; }
-  h2 { break-after: avoid; } figure, tr, .finding { break-inside: avoid; } }
+nav { font-size: .9rem; margin: .6rem 0 0; display: flex; flex-wrap: wrap;
+  gap: .2rem .9rem; }
+nav a { white-space: nowrap; }
+@media (max-width: 40rem) { figure.wide { overflow-x: auto; }
+  figure.wide svg { min-width: 34rem; } th, td { padding: .25rem .45rem; } }
 """
+CSS = (
+    f":root {{ {LIGHT} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {DARK} }} }}"
+    f"{PAGE}{PARTS}"
+)
+FRAGMENT = (
+    f".likely {{ {LIGHT} {PARTS} }}"
+    f"@media (prefers-color-scheme: dark) {{ .likely {{ {DARK} }} }}"
+)
+"""The same inside of another page, which is left as it is."""

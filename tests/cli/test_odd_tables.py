@@ -1,0 +1,34 @@
+"""Odd tables through the command: fitted, or refused with a sentence."""
+
+import importlib
+from collections import Counter
+
+import pytest
+from ledger import ROOT
+
+
+@pytest.fixture
+def fuzz(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    return importlib.import_module("fuzz_fit")
+
+
+def check(fuzz, seeds, folder, models) -> Counter:
+    found = Counter()
+    for seed in seeds:
+        said = fuzz.attempt(seed, folder, models).partition(":")[0]
+        assert said in ("fitted", "refused"), f"seed {seed}: {said}"
+        found[said] += 1
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_few_odd_tables(fuzz, tmp_path):
+    found = check(fuzz, range(100, 108), tmp_path, ("null",))
+    assert found["fitted"] >= 3
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_many_odd_tables(fuzz, tmp_path):
+    found = check(fuzz, range(2000, 2150), tmp_path, fuzz.MODELS)
+    assert found["fitted"] > 60
