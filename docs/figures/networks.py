@@ -11,7 +11,12 @@ rng = np.random.default_rng(0)
 x = np.r_[rng.uniform(-2, -0.5, 40), rng.uniform(0.7, 2, 40)]
 y = np.sin(2 * x) + 0.1 * rng.normal(size=80)
 grid = np.linspace(-4, 4, 200)[:, None]
-settings = {"max_iter": 300, "alpha": 0.01}
+settings = {
+    "solver": "adam",
+    "max_iter": 1500,
+    "learning_rate_init": 0.01,
+    "alpha": 0.01,
+}
 KINDS = {
     "one network": {},
     "five members": {"n_members": 5},

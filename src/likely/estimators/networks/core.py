@@ -25,7 +25,6 @@ A model that ends with a `Dense` layer (a `Chain`) starts at the null model and 
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Any, ClassVar
@@ -69,7 +68,7 @@ from likely.families import (
 )
 from likely.solvers.first_order import AbstractFirstOrder
 from likely.solvers.training import Callback, Checkpoints
-from likely.typing import Batch, Trace
+from likely.typing import Batch
 
 OPTIONS: dict[str, Any] = {
     "alpha": 1e-4,
@@ -493,9 +492,14 @@ def _stacked(phi: Network) -> Network:
 def _bare(phi: Network) -> Network:
     """φ as something to begin with: of the trace only the first entries."""
     phi = _stacked(phi)
-    trace = phi.solution.trace
-    short = Trace(trace.loss[:, :1], trace.gradient[:, :1], trace.step[:, :1])
-    return Network(replace(phi.solution, trace=short), phi.scaling)
+    trace = jax.tree.map(lambda a: a[:, :1], phi.solution.trace)
+    parts = (trace.model, trace.validation)
+    if any(part is not None for part in parts):
+        trace = eqx.tree_at(
+            lambda t: (t.model, t.validation), trace, (None, None),
+            is_leaf=lambda v: v is None,
+        )  # fmt: skip
+    return eqx.tree_at(lambda p: p.solution.trace, phi, trace)
 
 
 def _cast(tree: PyTree, kind: type) -> PyTree:
