@@ -21,6 +21,7 @@ MODULES = (
     "training",
     "networks",
     "layers",
+    "convolution",
     "autodiff",
     "startup",
 )
@@ -46,7 +47,8 @@ def main() -> None:
 
 
 def show(rows: list[dict]) -> None:
-    table = Table("benchmark", "ours", "peer", "ratio", "asked", "cold", "answers")
+    heads = ("benchmark", "ours", "peer", "ratio", "cpu", "asked", "cold", "answers")
+    table = Table(*heads)
     for row in rows:
         cold = row.get("cold_ours_s")
         table.add_row(
@@ -54,6 +56,9 @@ def show(rows: list[dict]) -> None:
             f"{row['ours_s']:.4g} s",
             f"{row['peer_s']:.4g} s",
             f"{row['ratio']:.2f}x",
+            f"{row['cpu_peer_s'] / row['cpu_ours_s']:.2f}x"
+            if "cpu_ours_s" in row
+            else "",
             f"{row['at_least']:g}x" if row.get("at_least") else "",
             f"{cold:.2g} s" if cold else "",
             "equal" if row["verified"] else str(row.get("complaint", "differ")),

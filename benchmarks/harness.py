@@ -55,10 +55,14 @@ class Side:
         )
         assert self._read() == "ready"
 
-    def seconds(self) -> float:
-        """Run once, when the threads of the other side have gone to sleep."""
+    def seconds(self) -> tuple[float, float]:
+        """Run once, when the threads of the other side have gone to sleep.
+
+        Seconds on the wall, and seconds of processors (of all threads together).
+        """
         time.sleep(PAUSE)
-        return float(self._tell("run"))
+        wall, cpu = json.loads(self._tell("run"))
+        return float(wall), float(cpu)
 
     def answer(self, path: Path) -> Answer:
         """The arrays of the last run, and the end of the process."""
@@ -83,9 +87,9 @@ class Side:
 def measure(module: str, name: str, case: Case) -> dict:
     """Alternate the two sides and compare times and answers."""
     ours, peer = Side(module, name, "ours"), Side(module, name, "peer")
-    cold = ours.seconds(), peer.seconds()
-    turns = [(ours.seconds(), peer.seconds()) for _ in range(case.repeats)]
-    best_ours, best_peer = (min(column) for column in zip(*turns, strict=True))
+    (cold_ours, _), (cold_peer, _) = ours.seconds(), peer.seconds()
+    turns = np.array([(ours.seconds(), peer.seconds()) for _ in range(case.repeats)])
+    (best_ours, cpu_ours), (best_peer, cpu_peer) = turns.min(axis=0).tolist()
     with tempfile.TemporaryDirectory() as folder:
         answers = [
             side.answer(Path(folder) / f"{i}.npz")
@@ -98,8 +102,10 @@ def measure(module: str, name: str, case: Case) -> dict:
         "peer_s": best_peer,
         "ratio": best_peer / best_ours,
         "at_least": case.at_least,
-        "cold_ours_s": cold[0],
-        "cold_peer_s": cold[1],
+        "cpu_ours_s": cpu_ours,
+        "cpu_peer_s": cpu_peer,
+        "cold_ours_s": cold_ours,
+        "cold_peer_s": cold_peer,
         "verified": complaint is None,
         "complaint": complaint,
     }
@@ -125,9 +131,10 @@ def _serve(module: str, name: str, side: str) -> None:
     for line in sys.stdin:
         order, _, rest = line.strip().partition(" ")
         if order == "run":
-            start = time.perf_counter()
+            start, used = time.perf_counter(), time.process_time()
             answer = job(data)
-            print(json.dumps(time.perf_counter() - start), flush=True)
+            spent = time.perf_counter() - start, time.process_time() - used
+            print(json.dumps(spent), flush=True)
         elif order == "answer":
             np.savez(rest, **answer)
             print("saved", flush=True)

@@ -140,7 +140,7 @@ def _torch_mlp(sizes, weights):
 
 def same_losses(ours, peer) -> str | None:
     """The losses of the first steps to rounding, the mean of the last closely."""
-    gap = np.abs(ours["losses"][:50] - peer["losses"][:50]).max()
+    gap = np.abs(ours["losses"][:20] - peer["losses"][:20]).max()
     if gap > 1e-4:
         return f"the first losses differ by {gap:.1e}"
     last = [side["losses"][-50:].mean() for side in (ours, peer)]
@@ -235,7 +235,7 @@ def many_agree(ours, peer) -> str | None:
 
 SMALL, WIDE = "MLP 20-64-64-10, batch 64", "MLP 784-256-256-10, batch 128"
 FIFTY = functools.partial(Many, 50, (1, 50, 50, 1), 100, 500)
-TEN = functools.partial(Many, 10, (64, 256, 10), 256, 60)
+TEN = functools.partial(Many, 10, (64, 256, 10), 128, 200)
 CASES = {
     SMALL: Case(
         functools.partial(One, (20, 64, 64, 10), 64, 8192, 1280),
@@ -245,7 +245,7 @@ CASES = {
         5,
     ),
     WIDE: Case(
-        functools.partial(One, (784, 256, 256, 10), 128, 8192, 192),
+        functools.partial(One, (784, 256, 256, 10), 128, 8192, 640),
         one_ours(WIDE),
         one_peer(WIDE),
         same_losses,

@@ -11,14 +11,15 @@ ESTIMATORS = (
     "HuberRegressor", "LinearSVC.loss=", "NegativeBinomialRegressor",
     "RandomForestClassifier", "RoundedRegression", "SVC.multi_class", "Stacking",
     "ElasticNet", "KNeighborsRegressor", "LADRegressor", "Lasso", "SVR",
-    "MLPClassifier", "GradientBoostingClassifier",
+    "CNNClassifier", "CNNRegressor", "MLPClassifier", "GradientBoostingClassifier",
+    "SplineRegressor",
 )  # fmt: skip
 NAMES = (
     "bagged classes", "bagging", "ensemble", "gamma regression", "huber regression",
     "linear svc, hinge", "negative binomial regression", "forest of classes",
     "rounded regression", "svc, calibrated", "stacking", "elastic net",
     "nearest neighbours, numbers", "lasso", "least absolute", "svr",
-    "network, classes", "boosted classes",
+    "images", "network, classes", "boosted classes", "spline regression",
 )  # fmt: skip
 PATTERNS = (
     rf"laws/test_estimators\.py::test_scikit_learn_contract\[({'|'.join(ESTIMATORS)})",
@@ -26,6 +27,7 @@ PATTERNS = (
     r"laws/test_estimator_laws\.py::test_another_process",
     r"inference/test_calibration\.py::test_(intervals|bootstrap|uncertainty|the_program)",
     r"training/test_devices\.py::test_two_processes",
+    r"estimators/test_images\.py::test_kills",
     r"training/test_checkpoints\.py::test_twenty_five_kills",
     r"workbench/test_job\.py::test_a_killed_run",
     r"cli/test_odd_tables\.py::test_many",

@@ -1,6 +1,8 @@
 """Kill a training process with SIGKILL, again and again, and compare its weights.
 
-Usage: python tools/kill_training.py [KILLS] [--seed S]        (default: 200)
+Usage: python tools/kill_training.py [KILLS] [--seed S] [--images] [--devices D]
+       (default: 200 kills of a small table's network on one device; `--images` is a
+       convolutional network with augmentation, `--devices` makes this many virtual ones)
 
 A run that saves a checkpoint every few steps is killed at random moments: from outside
 at a random time, or from inside at a random call of the save (before the flush to disk,
@@ -24,7 +26,10 @@ from pathlib import Path
 import jax
 import numpy as np
 
+from likely.core import tune_host
+from likely.estimators import CNNClassifier
 from likely.families import Normal
+from likely.layers import Augmentation
 from likely.layers.chain import initial_state
 from likely.models import mlp
 from likely.objectives import NegativeLogLikelihood
@@ -35,8 +40,43 @@ from likely.typing import Batch
 STEPS, EVERY = 600, 10
 
 
-def train(folder: Path, told) -> str:
-    """Train, or go on training, and give the digest of the weights."""
+def train_images(folder: Path, told, devices: int) -> str:
+    """A convolutional network with augmentation, batch norm and rows to look at."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(96, 8, 8)).astype(np.float32)
+    y = (X[:, 2:5, 2:5].mean((1, 2)) > 0).astype(int)
+    network = CNNClassifier(
+        (4,),
+        (8,),
+        norm="batch",
+        augment=Augmentation(shift=0.1, rotate=10.0, flip=0.5, noise=0.1, mixup=0.2),
+        solver="adam",
+        batch_size=16,
+        max_iter=100,
+        n_iter_no_change=10_000,
+    )
+    network.fit(
+        *(X[:64], y[:64]),
+        X_val=X[64:],
+        y_val=y[64:],
+        callbacks=lambda event: told() if event.kind == "checkpoint" else None,
+        checkpoints=Checkpoints(folder, every_steps=EVERY, keep=2),
+        resume=True,
+        mesh=jax.make_mesh((devices,), ("rows",)) if devices > 1 else None,
+    )
+    return digest_of(network.phi_)
+
+
+def digest_of(tree) -> str:
+    """Of every bit in it."""
+    found = hashlib.sha256()
+    for leaf in jax.tree.leaves(tree):
+        found.update(np.asarray(leaf).tobytes() if hasattr(leaf, "shape") else b"")
+    return found.hexdigest()
+
+
+def train_table(folder: Path, told, devices: int) -> str:
+    """A perceptron with batch norm, an average and rows to look at."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(96, 3)).astype(np.float32)
     y = np.sin(X[:, 0]).astype(np.float32)
@@ -58,15 +98,13 @@ def train(folder: Path, told) -> str:
         checkpoints=Checkpoints(folder, every_steps=EVERY, keep=2),
         resume=True,
         every=EVERY,
+        mesh=jax.make_mesh((devices,), ("rows",)) if devices > 1 else None,
     )
     objective = NegativeLogLikelihood.of(Normal(0.1), data)
     found = training.minimize(
         objective, model, data, key=jax.random.key(1), state=initial_state(model)
     )
-    found_all = hashlib.sha256()
-    for leaf in jax.tree.leaves((found.model, found.state, found.trace, found.loss)):
-        found_all.update(np.asarray(leaf).tobytes() if hasattr(leaf, "shape") else b"")
-    return found_all.hexdigest()
+    return digest_of((found.model, found.state, found.trace, found.loss))
 
 
 def die_in_a_save(calls: int) -> None:
@@ -90,7 +128,7 @@ def die_in_a_save(calls: int) -> None:
     Path.unlink = counted(Path.unlink)
 
 
-def child(folder: Path, calls: int | None) -> tuple[int, int]:
+def child(train, folder: Path, calls: int | None) -> tuple[int, int]:
     """A process that trains; its number, and where it says how far it is."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():
@@ -114,10 +152,10 @@ def child(folder: Path, calls: int | None) -> tuple[int, int]:
     os._exit(0)
 
 
-def attempt(folder: Path, dice: random.Random | None) -> str | None:
+def attempt(train, folder: Path, dice: random.Random | None) -> str | None:
     """One process; the digest, or None where it was killed."""
     inside = dice is not None and dice.random() < 0.5
-    number, pipe = child(folder, dice.randint(1, 60) if inside else None)
+    number, pipe = child(train, folder, dice.randint(1, 60) if inside else None)
     said = os.read(pipe, 1)  # the first checkpoint: it computes now
     if dice is not None and not inside:
         time.sleep(dice.uniform(0, 0.15))
@@ -137,14 +175,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kills", nargs="?", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--images", action="store_true")
+    parser.add_argument("--devices", type=int, default=1)
     options = parser.parse_args()
+    if options.devices > 1:
+        tune_host(devices=options.devices)
+    kind = train_images if options.images else train_table
+
+    def train(folder: Path, told) -> str:
+        return kind(folder, told, options.devices)
+
     dice, kills, runs = random.Random(options.seed), 0, 0
     with tempfile.TemporaryDirectory() as place:
-        undisturbed = attempt(Path(place) / "undisturbed", None)
+        undisturbed = attempt(train, Path(place) / "undisturbed", None)
         while kills < options.kills:
             folder, digest = Path(place) / f"run {runs}", None
             while digest is None:
-                digest = attempt(folder, dice if kills < options.kills else None)
+                digest = attempt(train, folder, dice if kills < options.kills else None)
                 kills += digest is None
             runs += 1
             if digest != undisturbed:

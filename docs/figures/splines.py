@@ -1,4 +1,4 @@
-"""Draw docs/images/splines.svg: a line, a smooth curve and its band."""
+"""Draw docs/images/splines.svg and partial_effects.svg: curves and their bands."""
 
 from pathlib import Path
 
@@ -6,7 +6,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import likely as lk
+from likely import data, plots
 
+IMAGES = Path(__file__).parents[1] / "images"
 rng = np.random.default_rng(0)
 x = np.sort(rng.uniform(0, 10, size=120))
 y = np.sin(x) + 0.3 * rng.normal(size=120)
@@ -24,6 +26,14 @@ axes.plot(x, y, "k.", ms=3)
 axes.set(xlabel="x", ylabel="y")
 axes.legend(frameon=False, ncols=2, loc="lower left", fontsize=8)
 axes.spines[["top", "right"]].set_visible(False)
-figure.savefig(
-    Path(__file__).parents[1] / "images" / "splines.svg", metadata={"Date": None}
-)
+figure.savefig(IMAGES / "splines.svg", metadata={"Date": None})
+
+table = data.diabetes()
+names = ["bmi", "bp", "s5"]
+X = table.X[:, [list(table.names).index(name) for name in names]]
+model = lk.SplineRegressor().fit(X, table.y)
+effects = {name: lk.partial_effect(model, X, j) for j, name in enumerate(names)}
+fringe = dict(zip(names, X.T, strict=True))
+title = "Progression of diabetes, others at their means"
+drawn = plots.partial_effects(effects, fringe, label="effect on y", title=title)
+drawn.savefig(IMAGES / "partial_effects.svg", metadata={"Date": None})

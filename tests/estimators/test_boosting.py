@@ -7,6 +7,7 @@ from sklearn import datasets, ensemble
 import likely as lk
 from likely import families
 from likely.core import InputError, float64
+from likely.models.trees import boosted
 from likely.models.trees.boosting import _automatic, derivatives_of
 
 SMALL = {"n_estimators": 20, "min_samples_leaf": 5, "max_leaf_nodes": 8}
@@ -245,3 +246,17 @@ def test_bad_settings_get_sentences(table):
         lk.GradientBoostingRegressor(families.Poisson()).fit(X, y)
     with pytest.raises(InputError, match="y_val has labels"), warnings.catch_warnings():
         lk.GradientBoostingClassifier().fit(X, y > 3, X_val=X, y_val=["a"] * len(y))
+
+
+def test_one_word_a_row_is_as_good_as_two(monkeypatch, rng):
+    """Squared error on many rows of weight 1, with absent, missing and sampled ones."""
+    X = rng.normal(size=(8_300, 6))
+    X[::7, 1] = np.nan
+    y = X[:, 0] + X[:, 2] ** 2 + rng.normal(size=8_300)
+    w = (np.arange(8_300) % 100 > 0).astype(float)
+    said = []
+    for many in (8_000, 10**9):
+        monkeypatch.setattr(boosted, "MANY", many)
+        model = lk.GradientBoostingRegressor(n_estimators=8, subsample=0.8)
+        said.append(model.fit(X, y, sample_weight=w).predict(X[:500]))
+    np.testing.assert_allclose(*said, rtol=1e-8)

@@ -81,9 +81,12 @@ def test_probabilities_are_mean_frequencies(table):
     labels = np.where(y > 0, "up", "down")
     forest = lk.RandomForestClassifier(7, max_depth=4).fit(X, labels)
     leaves = forest.apply(X_new)
-    np.testing.assert_allclose(
-        forest.predict_proba(X_new), forest.trees_.value[leaves].mean(axis=1)
-    )
+    prior = np.array([np.mean(y <= 0), np.mean(y > 0)])  # counts as one more tree
+    mean = (forest.trees_.value[leaves].sum(axis=1) + prior) / 8
+    np.testing.assert_allclose(forest.predict_proba(X_new), mean)
+    grown_out = lk.RandomForestClassifier(7).fit(X, labels)
+    assert grown_out.predict_proba(X_new).min() >= prior.min() / 8 - 1e-12
+    assert grown_out.nll(X_new[:1], ["up"]) < np.log(8 / prior.min()) + 1e-12
     assert set(forest.predict(X_new)) <= {"up", "down"}
 
 

@@ -205,6 +205,12 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "network of categories, with its last layer": lambda: lk.MLPRegressor(
         (3,), max_iter=500, alpha=1.0, laplace=True
     ).fit(frame(), Y),
+    "networks of images": lambda: [
+        lk.CNNClassifier((2,), augment=layers.Augmentation(shift=0.1, flip=0.5)),
+        lk.CNNRegressor(),
+        lk.ResNetClassifier(network=models.resnet8()),
+        lk.UNetSegmenter(),
+    ],
     "spec": lambda: lk.workbench.Spec(data="iris", kinds={"a": "code"}),
     "table model": _table_model,
     "svc": lambda: lk.SVC(probability=True).fit(X, LABELS),
@@ -316,6 +322,26 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     ),
     "initialisers": lambda: tuple(
         layers.initializer(name) for name in layers.INITIALIZERS
+    ),
+    "settings of networks of images": lambda: (
+        models.lenet(),
+        models.resnet8(zero=True),
+        models.UNet([2, 4], norm="group"),
+    ),
+    "network of images": lambda: models.CNN([2], hidden=[3], norm="group").build(
+        (4, 4, 1), 2, key=jax.random.key(0)
+    ),
+    "network told a time": lambda: models.timed(
+        models.UNet((2, 3), condition=4), (4, 4, 1), 1, key=jax.random.key(0)
+    ),
+    "upsampling and unpooling": lambda: Chain(
+        layers.Upsampling(2, kind="bilinear"),
+        layers.Unpooling(layers.GroupNorm(2, 1), layers.Pooling()),
+    ),
+    "objective of positions": lambda: objectives.PositionLikelihood(
+        objectives.NegativeLogLikelihood(
+            families.Categorical(3), None, Normalisation(jnp.ones(()), jnp.ones(()))
+        )
     ),
     "settings of a network": lambda: models.MLP(
         [8, 4], activation=["leaky_relu", 0.2], norm="layer", init=["gaussian", 0.1]

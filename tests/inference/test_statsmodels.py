@@ -109,9 +109,10 @@ def test_multinomial_logit():
     X, y = table("anes96", "PID", ["logpopul", "selfLR", "age", "educ"])
     y = np.digitize(y, [2, 5])
     peer = sm.MNLogit(y, sm.add_constant(X)).fit(disp=0, method="newton", tol=1e-14)
-    found = lk.LogisticRegression(tol=1e-12).fit(X, y).summary()
-    np.testing.assert_allclose(found.coefficients, peer.params.T.ravel(), rtol=1e-7)
+    found = lk.LogisticRegression().fit(X, y).summary()
+    np.testing.assert_allclose(found.coefficients, peer.params.T.ravel(), rtol=1e-8)
     np.testing.assert_allclose(found.standard_errors, peer.bse.T.ravel(), rtol=1e-8)
+    np.testing.assert_allclose(found.statistics, peer.tvalues.T.ravel(), rtol=1e-8)
     np.testing.assert_allclose(found.log_likelihood, peer.llf, rtol=1e-10)
     assert found.names[:2] == ("intercept [1]", "x0 [1]")
 
@@ -122,8 +123,9 @@ def test_gamma():
     model = sm.GLM(y, sm.add_constant(X), family=family)
     ours = lk.GammaRegressor().fit(X, y)
     found, peer = ours.summary(), model.fit(tol=1e-14)
-    np.testing.assert_allclose(found.coefficients, peer.params, rtol=1e-7)
+    np.testing.assert_allclose(found.coefficients, peer.params, rtol=1e-8)
     np.testing.assert_allclose(found.standard_errors, peer.bse, rtol=1e-8)
+    np.testing.assert_allclose(found.statistics, peer.tvalues, rtol=1e-8)
     same_shape = model.fit(tol=1e-14, scale=1 / ours.concentration_)
     np.testing.assert_allclose(found.log_likelihood, same_shape.llf, rtol=1e-8)
     for factor in (0.99, 1.01):  # the shape is of maximum likelihood

@@ -2,6 +2,8 @@
 
 import likely as lk
 
+LINES = {"image_shape": (-1, 1), "pool": 0}
+"""The columns of a table as the rows of an image that is one pixel wide."""
 ESTIMATORS = {
     "null model": lk.NullRegressor(),
     "null model, classes": lk.NullClassifier(),
@@ -16,8 +18,11 @@ ESTIMATORS = {
     "gamma regression": lk.GammaRegressor(),
     "logistic regression": lk.LogisticRegression(),
     "perceptron": lk.Perceptron(),
+    "spline regression": lk.SplineRegressor(5),
     "network": lk.MLPRegressor((4,), max_iter=60, alpha=0.1),
     "network, classes": lk.MLPClassifier((4,), max_iter=60, alpha=0.1),
+    "images": lk.CNNRegressor((2,), (3,), max_iter=60, alpha=0.1, **LINES),
+    "images, classes": lk.CNNClassifier((2,), (3,), max_iter=60, alpha=0.1, **LINES),
     "rounded regression": lk.RoundedRegression(),
     "linear svc": lk.LinearSVC(),
     "linear svc, hinge": lk.LinearSVC(loss="hinge"),

@@ -39,7 +39,63 @@ LEARNED = {"prelu": D}
 ROUGH = ("heaviside", "straight_through")
 DEEP = (6 * 5 + 5) + (5 * 5 + 5) + (5 * 4 + 4) + (4 * 3 + 3)
 
+IMAGE = (5, 4, 2)
+
+
+def on_images(make: Callable[[Key], Any], parameters: int, *out: int) -> Example:
+    return Example(make, parameters, IMAGE, out)
+
+
+IMAGES: dict[str, Example] = {
+    "convolution": on_images(lambda k: l.Convolution(2, 3, key=k), 57, 5, 4, 3),
+    "convolution, sequences": Example(
+        lambda k: l.Convolution(2, 3, axes=1, stride=2, flipped=True, key=k),
+        21,
+        (7, 2),
+        (4, 3),
+    ),
+    "convolution, strided, reflected": on_images(
+        lambda k: l.Convolution(
+            2, 4, (3, 2), stride=2, edges="reflected", groups=2, bias=False, key=k
+        ),
+        24,
+        *(3, 2, 4),
+    ),
+    "convolution, dilated, cyclic": on_images(
+        lambda k: l.Convolution(2, 3, 2, dilation=2, edges="cyclic", key=k), 27, 5, 4, 3
+    ),
+    "transposed convolution": on_images(
+        lambda k: l.TransposedConvolution(2, 3, key=k), 27, 10, 8, 3
+    ),
+    "transposed convolution, overlapping": on_images(
+        lambda k: l.TransposedConvolution(2, 3, 3, padding=1, extra=1, key=k),
+        57,
+        *(10, 8, 3),
+    ),
+    "max pooling": on_images(lambda k: l.Pooling(), 0, 2, 2, 2),
+    "min pooling, overlapping": on_images(
+        lambda k: l.Pooling(3, 2, kind="min", padding=1), 0, 3, 2, 2
+    ),
+    "mean pooling, overlapping": on_images(
+        lambda k: l.Pooling(3, 2, kind="mean", padding=1), 0, 3, 2, 2
+    ),
+    "mean of all positions": on_images(lambda k: l.Pooling(None, kind="mean"), 0, 2),
+    "max unpooling": on_images(
+        lambda k: l.Unpooling(l.Convolution(2, 2, 1, key=k), l.Pooling()), 6, 5, 4, 2
+    ),
+    "upsampling, nearest": on_images(lambda k: l.Upsampling((2, 3)), 0, 10, 12, 2),
+    "upsampling, bilinear": on_images(
+        lambda k: l.Upsampling(2, kind="bilinear"), 0, 10, 8, 2
+    ),
+    "group norm": Example(lambda k: l.GroupNorm(4, 2), 8, (3, 4), (3, 4)),
+    "flatten": on_images(lambda k: l.Flatten(), 0, 40),
+    "concatenated": on_images(
+        lambda k: l.Concatenated(l.Convolution(2, 1, key=k)), 19, 5, 4, 3
+    ),
+}
+
 LAYERS: dict[str, Example] = {
+    **IMAGES,
     "dense": Example(lambda k: l.Dense(D, 4, key=k), 28, out=(4,)),
     "dense, no bias": Example(lambda k: l.Dense(D, 4, bias=False, key=k), 24, out=(4,)),
     "dense, sequences": Example(lambda k: l.Dense(D, 4, key=k), 28, (3, D), (3, 4)),
@@ -64,7 +120,7 @@ LAYERS: dict[str, Example] = {
     ),
     "mlp, tanh": Example(wide(activation="tanh"), DEEP, out=(3,)),
     "mlp, batch norm, gelu": Example(
-        wide(norm="batch", activation="gelu"), DEEP + 2 * 14, out=(3,)
+        wide(norm="batch", activation="gelu"), DEEP - 14 + 2 * 14, out=(3,)
     ),
     "mlp, residual, layer norm, dropout": Example(
         wide(norm="layer", activation="silu", dropout=0.2, residual=True),

@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
 from sklearn import datasets, linear_model
+from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import likely as lk
 from likely.core import InputError
 from likely.estimators import held_out
+from likely.preprocess import FourierBasis, NaturalSpline
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +80,34 @@ def test_unknown_settings_and_empty_folds_get_sentences(diabetes):
     w = np.r_[np.ones(10), np.zeros(432)]
     with pytest.raises(InputError, match="fold 0 has no weight"):
         lk.cross_validate(lk.Ridge(), *diabetes, sample_weight=w, cv=KFold(5))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lk.Ridge(basis=NaturalSpline(5)),
+        lk.LinearRegression(basis=FourierBasis(2)),
+        lk.SplineRegressor(5),
+    ],
+)
+def test_knots_come_from_the_rows_that_teach(model, rng):
+    """Folds in order, so that the rows held out lie beyond the others' knots."""
+    x = np.sort(rng.uniform(0, 10, size=60)).round(0)[:, None]
+    y = np.sin(x[:, 0]) + 0.3 * rng.normal(size=60)
+    w = rng.integers(0, 3, size=60).astype(float)
+    found = lk.cross_validate(model, x, y, cv=KFold(3), sample_weight=w)
+    for j, (train, test) in enumerate(KFold(3).split(x)):
+        one = clone(model).fit(x[train], y[train], sample_weight=w[train])
+        held = one.nll(x[test], y[test], sample_weight=w[test])
+        np.testing.assert_allclose(found.nll[0, j], held, rtol=1e-6)
+
+
+def test_a_penalty_is_chosen_with_the_knots_of_each_fold(rng):
+    x = np.sort(rng.uniform(0, 10, size=60))[:, None]
+    y = np.sin(x[:, 0]) + 0.3 * rng.normal(size=60)
+    alphas = [1.0, 1e-3]
+    basis = NaturalSpline(6)
+    model = lk.Ridge("cv", basis=basis, alphas=alphas, cv=KFold(3)).fit(x, y)
+    grid = {"alpha": alphas}
+    found = lk.cross_validate(lk.Ridge(basis=basis), x, y, grid=grid, cv=KFold(3))
+    np.testing.assert_allclose(model.cv_nll_, found.nll)

@@ -22,9 +22,9 @@ print(*digests(int(sys.argv[2])))
 def digests(n_jobs: int) -> list[str]:
     """sha256 of fitted models (as files) and of their predictions."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(6_000, 9))
+    X = rng.normal(size=(8_200, 9))
     X[::11, 2] = np.nan
-    y = X[:, 0] + np.nan_to_num(X[:, 2]) * X[:, 1] + rng.normal(size=6_000)
+    y = X[:, 0] + np.nan_to_num(X[:, 2]) * X[:, 1] + rng.normal(size=8_200)
     labels = np.digitize(y, [-1.0, 1.0])
     fits = [
         lk.RandomForestClassifier(6, n_jobs=n_jobs, oob_score=True).fit(X, labels),
@@ -33,6 +33,7 @@ def digests(n_jobs: int) -> list[str]:
         lk.GradientBoostingRegressor(
             families.Normal(), n_estimators=6, n_jobs=n_jobs, subsample=0.7
         ).fit(X, y),
+        lk.GradientBoostingRegressor(n_estimators=6, n_jobs=n_jobs).fit(X, y),
     ]
     found = []
     for model in fits:

@@ -10,6 +10,7 @@ from jax.extend import core
 from likely.autodiff.calls import (
     SILENT,
     changes_nothing,
+    is_product,
     needs_data,
     step_name,
     word_of,
@@ -94,7 +95,7 @@ class Builder:
         if changes_nothing(equation):
             return inputs
         word = word_of(equation)
-        if word in self.words:
+        if word in self.words or is_product(equation):
             return EXPANSIONS[word](self, equation, inputs, at)
         return self.emit(equation, inputs, at)
 

@@ -16,6 +16,7 @@ from likely.core.checks import InputError
 
 WORDS = ("jit", "library", "custom", "scan", "while", "cond")
 _CALLS = ("jit", "pjit", "closed_call", "core_call", "checkpoint", "remat2")
+PRODUCTS = ("dot_general", "conv_general_dilated")
 _CUSTOM = ("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
 SILENT = ("debug_callback", "debug_print")
 
@@ -47,6 +48,14 @@ def word_of(equation: Any) -> str | None:
     if name in _CUSTOM:
         return "custom"
     return name if name in ("scan", "while", "cond") else None
+
+
+def is_product(equation: Any) -> bool:
+    """Whether it is nothing but a product, with a derivative written for speed."""
+    if equation.primitive.name not in _CUSTOM:
+        return False
+    inside = inner_jaxpr(equation)[0].eqns
+    return len(inside) == 1 and inside[0].primitive.name in PRODUCTS
 
 
 def inner_jaxpr(equation: Any) -> tuple[Any, Sequence[Any]]:

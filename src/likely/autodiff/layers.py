@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from likely.autodiff.activations import activation, ancestors
+from likely.autodiff.calls import PRODUCTS
 from likely.autodiff.program import LITERAL, RESULT, STEP, Program, Step
 from likely.autodiff.vocabulary import STRUCTURAL
-
-_PRODUCTS = ("dot_general", "conv_general_dilated")
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def find_layers(program: Program) -> list[FoundLayer]:
     makers, users = program.makers(), program.users()
     layers = []
     for step in program.steps:
-        if step.name not in _PRODUCTS or step.outputs[0] not in program.active:
+        if step.name not in PRODUCTS or step.outputs[0] not in program.active:
             continue
         roots = [_root(program, makers, i) for i in step.inputs]
         k = _which_is_weight(program, step, roots)

@@ -106,6 +106,12 @@ def _convolution(params: dict, inputs: list, outputs: list) -> int | float:
     return 2 * _size(outputs[0]) * _size(inputs[1]) / out_features
 
 
+def _correlation(params: dict, inputs: list, outputs: list) -> int | float:
+    """Of layers: every filter entry meets every row at every place."""
+    rows, filters = inputs[0].shape[0], _size(inputs[1])
+    return 2 * rows * math.prod(params["how"].places) * filters
+
+
 def _power(params: dict, inputs: list, outputs: list) -> int | float:
     y = abs(params["y"])
     return _size(outputs[0]) * (
@@ -129,6 +135,9 @@ def _cubic(factor: int | float) -> Callable[..., int | float]:
 _SPECIAL: dict[str, Callable[..., int | float]] = {
     "dot_general": _dot,
     "conv_general_dilated": _convolution,
+    "correlate": _correlation,
+    "correlate_images": _correlation,
+    "correlate_filters": lambda p, i, o: _correlation(p, i[:1] + o, o),
     "integer_pow": _power,
     "sort": _sort,
     "cholesky": _cubic(1 / 3),

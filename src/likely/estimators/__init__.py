@@ -16,6 +16,7 @@ _PLACES = {
     "forest": "RandomForestClassifier RandomForestRegressor",
     "frozen": "FrozenFeatures",
     "gamma": "GammaRegressor",
+    "images": "CNNClassifier CNNRegressor ResNetClassifier",
     "lasso": "ElasticNet Lasso",
     "linear": "LinearRegression Ridge",
     "linear_svm": "LinearSVC",
@@ -30,6 +31,7 @@ _PLACES = {
     "robust": "HuberRegressor LADRegressor",
     "rounded": "RoundedRegression",
     "smoothed": "SmoothedClassifier",
+    "segmentation": "UNetSegmenter",
     "spline": "SplineRegressor",
     "svm": "SVC",
     "svr": "SVR",
@@ -40,6 +42,8 @@ _NAMES = {name: place for place, names in _PLACES.items() for name in names.spli
 __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
+    "CNNClassifier",
+    "CNNRegressor",
     "CollinearityWarning",
     "CountTarget",
     "DecisionTreeClassifier",
@@ -71,6 +75,7 @@ __all__ = [
     "PoissonRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "ResNetClassifier",
     "Ridge",
     "RoundedRegression",
     "SVC",
@@ -78,6 +83,7 @@ __all__ = [
     "SeparationWarning",
     "SmoothedClassifier",
     "SplineRegressor",
+    "UNetSegmenter",
     "compare",
     "linearity_test",
     "partial_effect",
@@ -118,6 +124,11 @@ if TYPE_CHECKING:
     )
     from likely.estimators.gamma import (
         GammaRegressor as GammaRegressor,
+    )
+    from likely.estimators.images import (
+        CNNClassifier as CNNClassifier,
+        CNNRegressor as CNNRegressor,
+        ResNetClassifier as ResNetClassifier,
     )
     from likely.estimators.lasso import (
         ElasticNet as ElasticNet,
@@ -164,6 +175,9 @@ if TYPE_CHECKING:
     )
     from likely.estimators.rounded import (
         RoundedRegression as RoundedRegression,
+    )
+    from likely.estimators.segmentation import (
+        UNetSegmenter as UNetSegmenter,
     )
     from likely.estimators.smoothed import (
         SmoothedClassifier as SmoothedClassifier,

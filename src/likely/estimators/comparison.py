@@ -11,8 +11,7 @@ from likely.core.checks import InputError, check_finite, check_weights
 from likely.estimators.linear_model import AbstractLinearModel
 from likely.estimators.shell import AbstractPredictor
 from likely.inference import TestResult, f_test, likelihood_ratio_test
-from likely.preprocess.basis import natural_spline
-from likely.preprocess.statistics import quantiles
+from likely.preprocess.basis import knots_at, natural_spline
 
 
 class NatsDifference(NamedTuple):
@@ -119,7 +118,7 @@ def linearity_test(
     check_finite("y", y, w)
     X, y, w = X[w > 0], y[w > 0], w[w > 0]
     x = X[:, [column]]
-    knots = np.unique(quantiles(x, w, np.linspace(0, 1, n_knots)))
+    knots = knots_at(x[:, 0], w, np.linspace(0, 1, n_knots))
     if len(knots) < 3:
         raise InputError(
             f"column {column} has too few values to bend; it needs three at least."

@@ -31,6 +31,8 @@ from likely.typing import Batch
 
 SMALL = 2e7
 """Rows times squared columns up to which the covariance is refined to the last digit."""
+INDEPENDENT = 1e-3
+"""The least eigenvalue of a correlation matrix whose inverse keeps thirteen digits."""
 
 
 class Evidence(eqx.Module):
@@ -113,11 +115,13 @@ class Evidence(eqx.Module):
         return self.total * np.block([[top], [mean[:, None], G + np.outer(mean, mean)]])
 
     def condition(self) -> float:
-        """σ₁/σ_p of the design; from its Gram matrix where rows are many."""
-        if self.X.size * self.p <= SMALL:
-            s = np.linalg.svd(np.sqrt(self.w)[:, None] * self.A, compute_uv=False)
-            return float(s[0] / s[-1]) if s[-1] > 0 else np.inf
+        """σ₁/σ_p of the design; from its Gram matrix where that is safe, or rows many."""
         values = np.linalg.eigvalsh(self.gram())
+        safe = values[0] > 1e-9 * values[-1]
+        if not safe and self.X.size * self.p <= SMALL:
+            R = np.linalg.qr(np.sqrt(self.w)[:, None] * self.A, mode="r")
+            s = np.linalg.svd(R, compute_uv=False)
+            return float(s[0] / s[-1]) if s[-1] > 0 else np.inf
         return float(np.sqrt(values[-1] / max(values[0], np.finfo(float).tiny)))
 
 
@@ -169,11 +173,12 @@ def _padded(evidence: Evidence) -> _Rows:
 def normal_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
     """(AᵀWA)⁻¹ to almost the last digit where that is cheap or needed."""
     p = evidence.p
-    if evidence.X.size * p > SMALL:
-        G, mean = evidence.moments()
-        scale = np.sqrt(np.diagonal(G))
+    G, mean = evidence.moments()
+    scale = np.sqrt(np.diagonal(G))
+    if scale.all():
         unit = G / np.outer(scale, scale)
-        if scale.all() and np.linalg.eigvalsh(unit)[0] > 1e-7:
+        far = 1e-7 if evidence.X.size * p > SMALL else INDEPENDENT
+        if np.linalg.eigvalsh(unit)[0] > far:
             C = np.linalg.inv(unit) / np.outer(scale, scale)
             if not evidence.first:
                 return C / evidence.total

@@ -4,10 +4,16 @@ Each tree sees every row as often as a bootstrap draws it (a weight) and looks a
 features at each split. The forest's prediction is the mixture of its leaves,
 $p(y \mid x) = \frac1T \sum_t p_{l_t(x)}(y)$: for classes the mean frequency, for numbers a
 mixture of normals. Rows that a tree has not drawn ("out of bag") judge it for free.
+
+Leaves that are grown out know one class, and T of them may agree by chance: no frequency
+is a probability of 0. So the mixture for classes has one more member, the tree without
+splits, whose only leaf holds the frequencies π of all rows (the prior):
+$p(y \mid x) = \frac{1}{T+1}\bigl(π_y + \sum_t p_{l_t(x)}(y)\bigr)$.
 """
 
 from typing import Any, ClassVar, NamedTuple, no_type_check
 
+import equinox as eqx
 import numpy as np
 
 from likely.core.checks import InputError
@@ -37,13 +43,21 @@ from likely.models.trees.fitting import (
     normal_values,
 )
 
+SPREADS = (0.0, 0.25, 0.5, 0.75, 1.0)
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2)
+"""What is tried for s, and for τ² as a share of the error out of bag."""
+SOME = 500
+"""Rows by which they are chosen."""
+
 
 class _Grown(NamedTuple):
-    """A forest, and the sum and number of out-of-bag predictions of each row."""
+    """A forest, the sum and number of out-of-bag predictions of each row, its draws."""
 
     trees: Trees
     sums: np.ndarray
     votes: np.ndarray
+    seed: int
+    size: int
 
 
 def draws(seed: int, t: int, n: int, size: int) -> np.ndarray:
@@ -91,7 +105,7 @@ def _grow_forest(estimator: Any, rows: Rows, task: Task, values: Any) -> _Grown:
         for own, count in share(judge, zip(ends[:-1], ends[1:], strict=True), n_jobs):
             sums += own
             votes += count
-    return _Grown(trees, sums, votes)
+    return _Grown(trees, sums, votes, seed, size)
 
 
 def _sample_size(max_samples: Any, n: int) -> int:
@@ -106,7 +120,10 @@ def _sample_size(max_samples: Any, n: int) -> int:
 
 
 class RandomForestClassifier(AbstractHostClassifier, AbstractOfTrees):
-    """A random forest for classes: the mean frequency over the leaves of all trees.
+    r"""A random forest for classes: the mean frequency over the leaves of all trees.
+
+    The frequencies π of all rows count as one more tree, so that no class that was seen
+    is impossible: $p = (π + \sum_t p_t) / (T + 1)$.
 
     Args:
         n_estimators: the number of trees.
@@ -192,7 +209,9 @@ class RandomForestClassifier(AbstractHostClassifier, AbstractOfTrees):
         rows = Rows(*(a[w > 0] for a in (rows.X, rows.y, w)))
         task = class_task(rows.y, rows.w, len(self.classes_), self.criterion)
         found = _grow_forest(self, rows, task, class_values)
-        self.trees_ = found.trees
+        prior = np.bincount(rows.y.astype(int), rows.w, len(self.classes_))
+        prior = prior / prior.sum()
+        self.trees_ = eqx.tree_at(lambda t: t.start, found.trees, prior)
         if self.oob_score:
             with np.errstate(invalid="ignore"):
                 self.oob_decision_function_ = found.sums / found.votes[:, None]
@@ -207,15 +226,18 @@ class RandomForestClassifier(AbstractHostClassifier, AbstractOfTrees):
         return class_predictive(probs, self.classes_)
 
     def _probs(self, X: np.ndarray) -> np.ndarray:
-        return self.trees_.eta(X, self.n_jobs) / len(self.trees_)
+        return self.trees_.eta(X, self.n_jobs) / self._members
 
 
 class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
     r"""A random forest for numbers: a mixture of normals, one for each tree.
 
-    A leaf with mean m, variance v and weight W is $N(m, (Wv + τ^2)/(W + 1))$: its variance
-    leans on τ², which is such that the mixture has the error that was seen out of bag
-    (trees that are grown out have v = 0 in every leaf).
+    A leaf with mean m, variance v and weight W is
+    $N(\bar m + s(m - \bar m),\; (Wv + τ^2)/(W + 1))$, $\bar m$ the mean over the trees: its
+    variance leans on τ² (trees that are grown out have v = 0 in every leaf), and as far as
+    the trees differ by the noise of single rows only, s below 1 takes that back. Both are
+    those of largest likelihood out of bag; the mean of the mixture depends on neither.
+    Without bootstraps nothing is out of bag: s is 1 and τ the spread of y.
 
     Args:
         n_estimators: the number of trees.
@@ -239,6 +261,7 @@ class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
         family_: the mixture.
         trees_: the trees as flat arrays; values are mean and variance.
         scale_: τ.
+        spread_: s.
         oob_score_: R² out of bag.
         oob_prediction_: means out of bag, of the rows with weight.
         feature_importances_: share of all gain. It favours features with many values,
@@ -310,7 +333,7 @@ class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
             judged = np.ones(len(rows.y), bool)
             y, w = rows.y, rows.w
             mean = self._mean(rows.X)
-        self.scale_ = self._lean(rows.X[judged], y - mean, w)
+        self.spread_, self.scale_ = self._lean(rows, found)
         if self.oob_score:
             self.oob_prediction_ = np.full(len(rows.y), np.nan)
             self.oob_prediction_[judged] = mean
@@ -319,17 +342,36 @@ class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
             self.oob_score_ = float(1 - error / spread) if spread > 0 else 0.0
         return self
 
-    def _lean(self, X: np.ndarray, r: np.ndarray, w: np.ndarray) -> float:
-        """τ: what the leaves and their differences leave of the error out of bag."""
-        part = np.linspace(0, len(X) - 1, min(len(X), 500)).astype(int)
-        leaves = self.trees_.leaves(X[part], self.n_jobs)
-        mean, variance = self.trees_.value[leaves].transpose(2, 0, 1)
-        weight = self.trees_.weight[leaves]
-        known = mean.var(axis=1) + (variance * weight / (weight + 1)).mean(axis=1)
-        share = (1 / (weight + 1)).mean()
-        error = np.average(r * r, weights=w)
-        least = 1e-6 * error + np.finfo(float).tiny
-        return float(np.sqrt(max((error - known.mean()) / share, least)))
+    def _lean(self, rows: Rows, found: _Grown) -> tuple[float, float]:
+        """s and τ of the largest likelihood, each row by the trees that have not seen it."""
+        n, T = len(rows.y), len(found.trees)
+        part = np.linspace(0, n - 1, min(n, SOME)).astype(int)
+        out = np.ones((len(part), T), bool)
+        if self.bootstrap:
+            drawn = (draws(found.seed, t, n, found.size)[part] for t in range(T))
+            out = np.stack([own == 0 for own in drawn], axis=1)
+        part, out = part[out.any(axis=1)], out[out.any(axis=1)]
+        if not self.bootstrap or not len(part):
+            return 1.0, float(np.std(rows.y)) or 1.0
+        y, w = rows.y[part], rows.w[part]
+        leaves = found.trees.leaves(rows.X[part], self.n_jobs)
+        mean, variance = found.trees.value[leaves].transpose(2, 0, 1)
+        weight = found.trees.weight[leaves]
+        centre = np.average(mean, axis=1, weights=out)
+        error = float(np.average((y - centre) ** 2, weights=w))
+        error = max(error, np.finfo(float).tiny)
+        unit = error / float((1 / (weight + 1)).mean())
+        best = (np.inf, 1.0, 1.0)
+        for s in SPREADS:
+            square = (y[:, None] - centre[:, None] - s * (mean - centre[:, None])) ** 2
+            for share in SHARES:
+                v = (variance * weight + share * unit) / (weight + 1)
+                logs = np.where(out, -0.5 * (square / v + np.log(v)), -np.inf)
+                top = logs.max(axis=1)
+                nats = -top - np.log(np.exp(logs - top[:, None]).sum(axis=1))
+                loss = float(np.average(nats, weights=w))
+                best = min(best, (loss, s, float(np.sqrt(share * unit))))
+        return best[1], best[2]
 
     def predict_dist(self, X: Any) -> Predictive:
         """The mixture of the leaves of each row."""
@@ -338,10 +380,12 @@ class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
         mean, variance = self.trees_.value[leaves].transpose(2, 0, 1)
         weight = self.trees_.weight[leaves]
         variance = (variance * weight + self.scale_**2) / (weight + 1)
+        centre = mean.mean(axis=1, keepdims=True)
+        mean = centre + getattr(self, "spread_", 1.0) * (mean - centre)
         parts = np.stack([mean, 0.5 * np.log(variance)], axis=2)
         logits = np.zeros(mean.shape)
         eta = np.concatenate([logits, parts.reshape(len(mean), -1)], axis=1)
         return Predictive(self.family_, eta)
 
     def _mean(self, X: np.ndarray) -> np.ndarray:
-        return self.trees_.eta(X, self.n_jobs)[:, 0] / len(self.trees_)
+        return self.trees_.eta(X, self.n_jobs)[:, 0] / self._members

@@ -73,7 +73,7 @@ class NormalLinearLearner(eqx.Module):
         return NormalLinear(model, log_scale, singular)
 
     def on_host(self, hyper: dict, batch: Batch) -> NormalLinear | None:
-        """Many rows: second moments by BLAS, refined by the residuals themselves.
+        """Second moments by BLAS, refined by the residuals themselves.
 
         Where the columns are far from dependent this loses no digits (the correction
         squares the error of the moments); elsewhere QR takes over.
@@ -102,8 +102,8 @@ class NormalLinearLearner(eqx.Module):
         bias = w @ (y - X @ b) / total if self.intercept else 0.0
         r = y - X @ b - bias
         variance = max(float(w @ r**2 / total), np.finfo(float).tiny)
-        end: Any = np.atleast_1d(bias) if self.intercept else None
-        model = Linear(b[:, None], end)
+        end = jnp.atleast_1d(jnp.asarray(bias)) if self.intercept else None
+        model = Linear(jnp.asarray(b[:, None]), end)
         log_scale = np.asarray(0.5 * np.log(variance))
         return NormalLinear(model, log_scale, np.array(False), m.G, m.mean_x)
 

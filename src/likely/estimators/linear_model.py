@@ -24,6 +24,7 @@ from likely.estimators.collinearity import dependence_sentence
 from likely.estimators.evidence import Evidence
 from likely.estimators.formula import AbstractFormulaModel
 from likely.estimators.penalty import choose_alpha
+from likely.estimators.places import forget_inputs, remember_inputs
 from likely.estimators.shell import AbstractPredictor, learn_padded, nonnegative
 from likely.families import Predictive
 from likely.inference import Estimate, Summary, bootstrap, resampled_weights
@@ -105,8 +106,10 @@ class AbstractLinearModel(AbstractFormulaModel, AbstractPredictor, ABC):
     def _expand(self, X: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
         basis = getattr(self, "basis", None)
         if basis is None:
+            forget_inputs(self)
             return X
         if w is not None:
+            remember_inputs(self, X)
             names = getattr(self, "feature_names_in_", None)
             fresh: Any = clone(basis)
             self.basis_ = fresh.fit(X, sample_weight=w)
@@ -123,6 +126,7 @@ class AbstractLinearModel(AbstractFormulaModel, AbstractPredictor, ABC):
 
     def _remember(self, hyper: dict, batch: Batch) -> None:
         vars(self).pop("inference_", None)
+        forget_inputs(self)
         _ROWS[self] = Remembered(hyper, batch)
 
     def _eta(self, X: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from likely.core.checks import InputError
-from likely.estimators import held_out
+from likely.estimators import held_out, places
 from likely.typing import Batch, Key
 
 STRENGTHS = 40
@@ -26,7 +26,8 @@ def choose_alpha(
     train = held_out.training_weights(cv, batch, is_classifier(estimator))
     hypers = {name: np.full(len(grid), value) for name, value in hyper.items()}
     hypers["alpha"] = grid
-    _, nll = held_out.fits(estimator.learner_, key, hypers, batch, train)
+    learner = estimator.learner_
+    _, nll = places.fits(estimator, learner, key, hypers, batch, train=train)
     return float(grid[np.argmin(nll.mean(1))]), grid, nll
 
 

@@ -44,7 +44,7 @@ class ColumnLearner(Learner, Protocol):
 
 @runtime_checkable
 class HostLearner(Learner, Protocol):
-    """A learner that has a shorter way for many rows, outside of any program."""
+    """A learner that has a shorter way outside of any program."""
 
     def on_host(self, hyper: dict[str, Any], batch: Batch) -> PyTree | None:
         """φ as NumPy arrays, or None where the shorter way is not safe."""
@@ -69,7 +69,7 @@ def learn_padded(learner: Learner, key: Key, hyper: dict[str, Any], batch: Batch
     A learner that can be asked for `trimmed(phi, d)` takes columns of zeros for absent,
     so small problems are filled up to one shape.
     """
-    if isinstance(learner, HostLearner) and len(batch.w) > FEW_ROWS:
+    if isinstance(learner, HostLearner):
         phi = learner.on_host(hyper, batch)
         if phi is not None:
             return phi

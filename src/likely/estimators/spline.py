@@ -24,6 +24,7 @@ from jaxtyping import Array, Float
 from likely.core.checks import InputError
 from likely.core.linalg import weighted_gram
 from likely.core.rows import weighted_mean
+from likely.estimators.places import forget_inputs, remember_inputs
 from likely.estimators.shell import AbstractRegressor
 from likely.families import Normal, Predictive, StudentT
 from likely.models import Linear, Shared
@@ -51,6 +52,8 @@ class _Criterion(eqx.Module):
     """What the logarithms of λ minimise, from second moments alone."""
 
     G: Float[Array, "q q"]
+    lift: Float[Array, "q q"]
+    """A ridge too small to see, where nothing else holds a coefficient."""
     c: Float[Array, " q"]
     yy: Float[Array, ""]
     n: Float[Array, ""]
@@ -61,7 +64,7 @@ class _Criterion(eqx.Module):
     def solve(self, rho: Float[Array, " d"]):
         """β, (G + S)⁻¹, its log determinant, RSS, penalty and edf."""
         S = jnp.tensordot(jnp.exp(rho), self.S, axes=1)
-        L = jnp.linalg.cholesky(self.G + S)
+        L = jnp.linalg.cholesky(self.G + self.lift + S)
         half = jax.scipy.linalg.solve_triangular(L, jnp.eye(len(L)), lower=True)
         V = half.T @ half
         beta = V @ self.c
@@ -106,7 +109,8 @@ class SplineLearner(eqx.Module):
         lift = 1e-10 * jnp.diag(jnp.where(jnp.diagonal(G) > 0, jnp.diagonal(G), 1.0))
         centred = y - middle
         criterion = _Criterion(
-            G + lift,
+            G,
+            lift,
             (w * centred) @ A,
             w @ centred**2,
             w.sum(),
@@ -137,6 +141,11 @@ class SplineLearner(eqx.Module):
             Function(criterion), start, NO_ROWS, key=key
         )
         return found.model
+
+    def widened(self, extra: int) -> "SplineLearner":
+        """The same for rows with this many columns of zeros at the end."""
+        S = np.pad(np.asarray(self.S), ((0, 0), (0, extra), (0, extra)))
+        return SplineLearner(S, self.ranks, self.method, self.family)
 
     def losses(self, phi: SplineFit, batch: Batch) -> Float[Array, " n"]:
         """−log p of each row."""
@@ -169,8 +178,22 @@ class SplineRegressor(AbstractRegressor):
         self.n_knots = n_knots
         self.smoothing = smoothing
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SplineRegressor":
+        """Fit by penalised least squares, the smoothing by its criterion.
+
+        Args:
+            X: (n, d) inputs.
+            y: (n,) targets.
+            sample_weight: how often each row counts; 2 is "this row twice", 0
+                "absent", whatever the row contains.
+        """
+        batch = self._batch(X, y, sample_weight)
+        self._learn(self._hyper(), distinct(batch))
+        return self
+
     def _expand(self, X: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
         if w is not None:
+            remember_inputs(self, X)
             self.basis_ = NaturalSpline(self.n_knots).fit(X, sample_weight=w)
         return self.basis_._columns(X)
 
@@ -189,6 +212,7 @@ class SplineRegressor(AbstractRegressor):
         self.knots_ = self.basis_.knots_
 
     def _remember(self, hyper: dict, batch: Batch) -> None:
+        forget_inputs(self)
         self.df_residual_ = float(batch.w.sum()) - self.edf_
 
     def _eta(self, X: np.ndarray) -> np.ndarray:
@@ -218,6 +242,20 @@ class SplineRegressor(AbstractRegressor):
         location, error = self._curve(self._rows(X))
         half = stats.t(max(self.df_residual_, 1.0)).ppf((1 + coverage) / 2) * error
         return location - half, location + half
+
+
+def distinct(batch: Batch) -> Batch:
+    """The rows in order, equal ones merged: their weights add up.
+
+    Where columns are many and rows few the smoothing is hardly determined, and the last
+    digit of a sum would decide it. So a row twice and a row of weight 2 become the same.
+    """
+    table = np.column_stack([batch.x, batch.y])[batch.w > 0]
+    order = np.lexsort(table.T)
+    table, w = table[order], batch.w[batch.w > 0][order]
+    first = np.r_[True, (table[1:] != table[:-1]).any(1)]
+    table, w = table[first], np.add.reduceat(w, np.flatnonzero(first))
+    return Batch(table[:, :-1], table[:, -1], w)
 
 
 def penalties(knots: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -127,8 +127,13 @@ class AbstractOfTrees(ABC):
         """
         X = self._inputs(X)
         phi, base = shap_values(self.trees_, X)
-        share = len(self.trees_) if self._averaged else 1
-        return phi / share, base / share
+        return phi / self._members, base / self._members
+
+    @property
+    def _members(self) -> float:
+        """What a mean divides by: the trees, and a prior that counts as one of them."""
+        prior = float(self.trees_.start.sum())
+        return len(self.trees_) + prior if self._averaged else 1.0
 
 
 class AbstractDrawn(AbstractOfTrees, ABC):

@@ -18,6 +18,7 @@ from likely.evaluate.conformal import (
     radius,
     stretched,
 )
+from likely.evaluate.overlap import intersection_over_union
 from likely.evaluate.scores import (
     Score,
     absolute_error,
@@ -59,6 +60,7 @@ __all__ = [
     "error_rate",
     "grouped_k_fold",
     "heated",
+    "intersection_over_union",
     "interval_scores",
     "k_fold",
     "mean_score",

@@ -71,15 +71,22 @@ class Estimate(eqx.Module):
         return stats.t(self.df_residual) if self.kind == "t" else stats.norm()
 
     @property
+    def _null(self) -> tuple[Any, tuple[float, ...]]:
+        """The same, not frozen: freezing costs more than using it."""
+        return (stats.t, (self.df_residual,)) if self.kind == "t" else (stats.norm, ())
+
+    @property
     def p_values(self) -> Float[np.ndarray, " q"]:
         """Two-sided: how often a statistic this large occurs where the coefficient is 0."""
-        return 2 * self.reference.sf(np.abs(self.statistics))
+        null, df = self._null
+        return 2 * null.sf(np.abs(self.statistics), *df)
 
     def intervals(self, coverage: float = 0.95) -> Float[np.ndarray, "q 2"]:
         """Confidence intervals b_j ± F⁻¹((1+coverage)/2) √C_jj."""
         if not 0 < coverage < 1:
             raise InputError(f"coverage is {coverage}; give a number between 0 and 1.")
-        half = self.reference.ppf((1 + coverage) / 2) * self.standard_errors
+        null, df = self._null
+        half = null.ppf((1 + coverage) / 2, *df) * self.standard_errors
         return np.stack([self.coefficients - half, self.coefficients + half], axis=1)
 
     @property

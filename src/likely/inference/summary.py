@@ -163,10 +163,11 @@ class Summary:
 
     def _fact_lines(self, width: int) -> list[str]:
         """Facts in two columns."""
-        middle = -(-len(self.facts) // 2)
+        facts = self.facts
+        middle = -(-len(facts) // 2)
         left, right = (
             _aligned(part, (width - 4) // 2)
-            for part in (self.facts[:middle], self.facts[middle:])
+            for part in (facts[:middle], facts[middle:])
         )
         right += [""] * (middle - len(right))
         return [f"{a}    {b}".rstrip() for a, b in zip(left, right, strict=True)]

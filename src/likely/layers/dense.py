@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from likely.layers.initializers import Initializer, initializer
+from likely.layers.product import product
 from likely.typing import Key, State
 
 
@@ -13,9 +14,7 @@ class Dense(eqx.Module):
 
     Starts with b = 0 and W from the initialiser, $N(0, 2/d)$ (He) if not told otherwise.
 
-    The product stays plain: inside a compiled training step XLA adds the bias in the
-    product's loop and writes both products of the gradient at the speed of its library;
-    barriers and transposed storage were measured and are slower or no faster.
+    See `product` for how its derivative is computed.
     """
 
     weight: Float[Array, "d k"]
@@ -37,7 +36,7 @@ class Dense(eqx.Module):
         self, X: Float[Array, "*n d"], *, w=None, key=None, state: State = None
     ) -> tuple[Float[Array, "*n k"], State]:
         """XW + 1b, over the last axis."""
-        Z = X @ self.weight
+        Z = product(X, self.weight) if X.ndim == 2 else X @ self.weight
         if self.bias is None:
             return Z, state
         return Z + jnp.expand_dims(self.bias, range(X.ndim - 1)), state

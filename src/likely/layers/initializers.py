@@ -22,7 +22,7 @@ class AbstractInitializer(eqx.Module):
     """The law of the first weights."""
 
     @abstractmethod
-    def variance(self, n_in: int, n_out: int) -> float:
+    def variance(self, n_in: float, n_out: float) -> float:
         """σ² of a layer from `n_in` to `n_out`."""
 
     def __call__(self, n_in: int, n_out: int, *, key: Key) -> Float[Array, "d k"]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import jax
 
 from likely.layers.chain import Chain
+from likely.layers.concatenated import Concatenated
 from likely.layers.mixed_precision import MixedPrecision, cast
 from likely.layers.residual import Residual
 from likely.typing import Key, State
@@ -24,7 +25,7 @@ class Record(NamedTuple):
 def record(
     model: Any, X: Any, *, w: Any = None, key: Key | None = None, state: State = None
 ) -> list[Record]:
-    """The layers in the order of their work, those inside residual blocks too.
+    """The layers in the order of their work, those inside blocks too.
 
     The values are those of the call with the same arguments. The first one that is not
     finite says which layer to blame.
@@ -49,6 +50,8 @@ def _walk(path: str, model: Any, X: Any, *rest: Any) -> Iterator[Record]:
         inner, _ = state or (None, None)
         here = None if again is None else jax.random.split(again)[0]
         yield from _walk(f"{path}.block", model.block, X, w, here, inner)
+    elif isinstance(model, Concatenated):
+        yield from _walk(f"{path}.block", model.block, X, w, again, state)
     elif isinstance(model, MixedPrecision):
         narrow, rows = cast((model.model, X), model.dtype)
         yield from _walk(f"{path}.model", narrow, rows, w, again, state)

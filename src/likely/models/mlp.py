@@ -39,7 +39,8 @@ def _sizes(value: Any) -> tuple[int, ...]:
 class MLP(eqx.Module):
     r"""The settings of a multilayer perceptron, as plain data; `build` makes it.
 
-    A hidden layer is $a' = \text{dropout}(σ(\text{norm}(aW + b)))$, the output $aW + b$.
+    A hidden layer is $a' = \text{dropout}(σ(\text{norm}(aW + b)))$, the output $aW + b$;
+    in front of a batch norm, which takes b away again, there is none.
     With `residual` the hidden layers after the first are blocks
     $a' = a + \text{dropout}(σ(\text{norm}(a)))W + b$, with a linear shortcut where the
     width changes: a block can lower its input as well as raise it.
@@ -94,7 +95,10 @@ class MLP(eqx.Module):
             if self.residual and number:
                 layers += [self._block(width, size, next(keys), next(keys))]
             else:
-                layers += [Dense(width, size, init=self.init, key=next(keys))]
+                bias = self.norm != "batch" or bool(self.residual)
+                layers += [
+                    Dense(width, size, bias=bias, init=self.init, key=next(keys))
+                ]
                 layers += [] if self.residual else self._between(size)
             width = size
         layers += self._between(width) if self.residual and self.hidden else []

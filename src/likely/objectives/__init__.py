@@ -2,6 +2,7 @@
 
 from likely.objectives.firth import FirthLikelihood
 from likely.objectives.nll import NegativeLogLikelihood
+from likely.objectives.positions import PositionLikelihood
 from likely.objectives.priors import (
     AbstractPrior,
     ElasticNetPrior,
@@ -25,6 +26,7 @@ __all__ = [
     "LaplacePrior",
     "NegativeLogLikelihood",
     "NormPrior",
+    "PositionLikelihood",
     "SurrogateLoss",
     "hinge",
     "logistic",

@@ -172,8 +172,7 @@ class NaturalSpline(AbstractBasis):
         if not self.n_knots >= 3:
             raise InputError(f"n_knots is {self.n_knots}; give at least 3.")
         levels = np.linspace(0, 1, int(self.n_knots))
-        places = quantiles(X, w, levels)
-        self.knots_ = [np.unique(column) for column in places.T]
+        self.knots_ = [knots_at(x, w, levels) for x in X.T]
 
     def _columns(self, X: np.ndarray) -> np.ndarray:
         parts = [natural_spline(X[:, j], k) for j, k in enumerate(self.knots_)]
@@ -185,6 +184,17 @@ class NaturalSpline(AbstractBasis):
             for name, knots in zip(names, self.knots_, strict=True)
             for k in range(max(len(knots) - 1, 1))
         ]
+
+
+def knots_at(
+    x: Float[np.ndarray, " n"], w: Float[np.ndarray, " n"], levels: np.ndarray
+) -> Float[np.ndarray, " K"]:
+    """Quantiles of the values that have weight, none twice."""
+    values, where = np.unique(x[w > 0], return_inverse=True)
+    each = np.bincount(where, w[w > 0])
+    places = np.unique(quantiles(values[:, None], each, levels)[:, 0])
+    apart = np.diff(places) > 1e-9 * (places[-1] - places[0])
+    return places[np.r_[True, apart]]
 
 
 def natural_spline(

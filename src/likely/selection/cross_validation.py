@@ -19,7 +19,7 @@ from sklearn.base import is_classifier
 from likely.core.checks import InputError
 from likely.core.precision import float64
 from likely.core.random import key_of
-from likely.estimators import held_out
+from likely.estimators import held_out, places
 from likely.estimators.shell import AbstractPredictor
 
 
@@ -79,7 +79,8 @@ def cross_validate(
     learner.family.check(batch.y, batch.w)
     with float64():
         key = key_of(getattr(estimator, "random_state", 0))
-        phi, nll = held_out.fits(learner, key, hypers, batch, train)
+        phi, nll = places.fits(estimator, learner, key, hypers, batch, train=train)
+    places.forget_inputs(estimator)
     return CrossValidation(params, nll, phi)
 
 

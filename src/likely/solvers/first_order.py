@@ -18,7 +18,7 @@ from likely.core.checks import InputError
 from likely.solvers.averaging import AbstractAverage
 from likely.solvers.clipping import AbstractClip, norm
 from likely.solvers.flat import capacity_of
-from likely.solvers.noise import Noise
+from likely.solvers.noise import Disturbance
 from likely.solvers.schedules import AbstractSchedule, as_schedule
 from likely.solvers.settings import Real, Whole, real, whole
 from likely.solvers.stochastic import descend
@@ -44,7 +44,8 @@ class AbstractFirstOrder(eqx.Module):
         validation: `Validation`, to stop by the loss on other rows.
         path: whether the trace keeps the parameters of each step.
         average: `ExponentialAverage` or `UniformAverage` of the weights, to be returned.
-        noise: `Noise` on inputs, weights or targets in training.
+        noise: `Noise` on inputs, weights or targets in training, or another
+            `Disturbance`, such as `layers.Augmentation`.
         accumulate: parts in which the gradient of a batch is computed, one after
             another: the same gradient in less memory.
     """
@@ -61,7 +62,7 @@ class AbstractFirstOrder(eqx.Module):
     validation: Validation | None = eqx.field(default=None, kw_only=True)
     path: bool = eqx.field(static=True, default=False, kw_only=True)
     average: AbstractAverage | None = eqx.field(default=None, kw_only=True)
-    noise: Noise | None = eqx.field(default=None, kw_only=True)
+    noise: Disturbance | None = eqx.field(default=None, kw_only=True)
     accumulate: int = eqx.field(static=True, default=1, kw_only=True)
 
     @abstractmethod

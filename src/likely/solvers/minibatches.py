@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
+from likely.core.permutation import permutation
 from likely.typing import Batch, Key
 
 
@@ -35,7 +36,7 @@ class Minibatches(eqx.Module):
 
     def order(self, key: Key, epoch: Int[Array, ""]) -> Int[Array, "b r"]:
         """The rows of each batch of an epoch, a function of (key, epoch); n is none."""
-        order = jax.random.permutation(jax.random.fold_in(key, epoch), self.n)
+        order = permutation(jax.random.fold_in(key, epoch), self.n)
         missing = jnp.full(self.count * self.size - self.n, self.n, order.dtype)
         whole = self.count * (self.size - 1)
         last = jnp.concatenate([order[whole:], missing])

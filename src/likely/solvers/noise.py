@@ -5,7 +5,7 @@ $\tfrac12 σ^2\lVert\nabla_x f\rVert^2$ on the slope of the model (for a linear 
 noise on the weights prefers flat minima. Flipped labels keep a classifier from certainty.
 """
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -15,6 +15,15 @@ from jaxtyping import Array, PyTree
 from likely.core.checks import InputError
 from likely.solvers.settings import Real, real
 from likely.typing import Batch, Key
+
+
+@runtime_checkable
+class Disturbance(Protocol):
+    """What changes the parameters and the rows of a step, at random."""
+
+    def __call__(self, params: PyTree, batch: Batch, key: Key) -> tuple[PyTree, Batch]:
+        """Those of one step, disturbed."""
+        ...
 
 
 class Noise(eqx.Module):

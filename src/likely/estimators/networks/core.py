@@ -34,11 +34,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import PyTree
 from sklearn.exceptions import ConvergenceWarning
 
 from likely.core.checks import InputError, check_finite, check_weights
-from likely.core.precision import float64, to_numpy
+from likely.core.precision import float64, precision_of, to_numpy
 from likely.core.random import key_of
 from likely.core.rows import pad, pad_rows, size_class
 from likely.estimators.networks.laplace import (
@@ -79,6 +80,7 @@ OPTIONS: dict[str, Any] = {
     "max_iter": 200,
     "tol": 1e-5,
     "clip_norm": None,
+    "augment": None,
     "weight_average": None,
     "early_stopping": False,
     "validation_fraction": 0.1,
@@ -110,6 +112,10 @@ class AbstractNetwork(AbstractPredictor):
     """What all networks share. You write `_network`, `_target` and `_encode_other`."""
 
     _inputs: ClassVar[str] = "columns"
+    _positions: ClassVar[bool] = False
+    """Whether each position of a row has an η of its own."""
+    _at_once: ClassVar[int | None] = None
+    """Rows that are predicted together, where all of them would need much memory."""
     n_features_in_: int
     phi_: Network
     learner_: NetworkLearner
@@ -140,6 +146,7 @@ class AbstractNetwork(AbstractPredictor):
         callbacks: Callback | Sequence[Callback] = (),
         checkpoints: Checkpoints | str | PathLike | None = None,
         resume: bool = False,
+        mesh: Mesh | None = None,
     ) -> "AbstractNetwork":
         """Fit by maximum a posteriori.
 
@@ -153,6 +160,7 @@ class AbstractNetwork(AbstractPredictor):
             callbacks: functions of an `Event`; one that returns "stop" ends the fit.
             checkpoints: a folder to save the run in, or `Checkpoints`.
             resume: whether to go on from there.
+            mesh: devices that share each batch; several members share them anyway.
         """
         before = self._before()
         hyper, batch = self._hyper(), self._batch(X, y, sample_weight)
@@ -160,12 +168,14 @@ class AbstractNetwork(AbstractPredictor):
         if other is None and self._option("early_stopping"):
             batch, other = self._split(batch)
         watched = other is not None or bool(callbacks) or checkpoints is not None
+        watched = watched or mesh is not None
         self.learner_ = self._learner(batch.y, watched=watched)
-        self.family_.check(batch.y, batch.w)
+        self._check(batch)
         begin = self._begin(before)
         options = {"callbacks": callbacks, "checkpoints": _places(checkpoints)}
         if isinstance(self.learner_.solver, AbstractFirstOrder):
             options |= {"resume": resume, "verbose": bool(self._option("verbose"))}
+            options |= {"mesh": mesh}
             phi = train(*self._crowd(hyper, batch, other, begin), **options)
         else:
             with float64():
@@ -195,6 +205,7 @@ class AbstractNetwork(AbstractPredictor):
             shared=shared,
             inputs=self._inputs,
             plain=self._plain(),
+            positions=self._positions,
             rated=settings.rated,
         )
 
@@ -221,6 +232,10 @@ class AbstractNetwork(AbstractPredictor):
     def _plain(self) -> tuple[int, ...]:
         """A hook: columns that are not scaled."""
         return ()
+
+    def _shape(self) -> tuple[int, ...]:
+        """A hook: the shape of a row."""
+        return (self.n_features_in_,)
 
     def _size(self, network: Any, family: AbstractFamily) -> int:
         """How many parameters there are."""
@@ -394,7 +409,7 @@ class AbstractNetwork(AbstractPredictor):
         X = np.asarray(self._prepared(X), np.float64)
         w = check_weights(np.ones(len(X)) if w is None else w, len(X))
         check_finite("X_val", X, w)
-        return Batch(X, self._encode_other(np.asarray(y)), w)
+        return Batch(self._expand(X), self._encode_other(np.asarray(y)), w)
 
     def _split(self, batch: Batch) -> tuple[Batch, Batch]:
         """Some rows to learn from and the others to stop by; a function of the seed."""
@@ -447,9 +462,15 @@ class AbstractNetwork(AbstractPredictor):
 
     def _etas(self, X: np.ndarray) -> np.ndarray:
         """(m, n, k) of the members."""
-        with float64():
-            etas = _eta_of(self.learner_, _stacked(self.phi_), pad_rows(X))
-            return np.asarray(etas, np.float64)[:, : len(X)]
+        learner, phi, size = self.learner_, _stacked(self.phi_), self._at_once
+        if size is None:
+            with float64():
+                etas = _eta_of(learner, phi, pad_rows(X))
+                return np.asarray(etas, np.float64)[:, : len(X)]
+        with precision_of(phi.solution.model):
+            parts = [pad_rows(X[i : i + size]) for i in range(0, len(X), size)]
+            etas = [np.asarray(_eta_of(learner, phi, part)) for part in parts]
+        return np.concatenate(etas, 1).astype(np.float64)[:, : len(X)]
 
 
 @eqx.filter_jit

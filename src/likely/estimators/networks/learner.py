@@ -25,7 +25,11 @@ from likely.families import AbstractFamily, Normal
 from likely.layers import Chain, Dense
 from likely.layers.chain import initial_state
 from likely.models import Shared
-from likely.objectives import GaussianPrior, NegativeLogLikelihood
+from likely.objectives import (
+    GaussianPrior,
+    NegativeLogLikelihood,
+    PositionLikelihood,
+)
 from likely.solvers.first_order import AbstractFirstOrder
 from likely.solvers.schedules import Constant, Cosine, ReduceOnPlateau
 from likely.typing import Batch, Key, Model, Solution
@@ -71,9 +75,7 @@ class RowScaling(eqx.Module):
     def __call__(self, data: Batch) -> Batch:
         """The rows in units of their spread."""
         y = data.y
-        shift, spread = (
-            a[None] if y.ndim > 1 else a for a in (self.shift, self.spread)
-        )
+        shift, spread = (a[None] if a.ndim else a for a in (self.shift, self.spread))
         return Batch(self.inputs(data.x), (y - shift) / spread, data.w)
 
     def inputs(self, X: Float[Array, "n ..."]) -> Float[Array, "n ..."]:
@@ -113,7 +115,7 @@ class Network(eqx.Module):
 class Start(eqx.Module):
     """What a solver needs to begin."""
 
-    objective: NegativeLogLikelihood
+    objective: NegativeLogLikelihood | PositionLikelihood
     model: Any
     data: Batch
     state: Any
@@ -131,6 +133,7 @@ class NetworkLearner(eqx.Module):
         inputs: how inputs are scaled, see `RowScaling`.
         plain: columns that are not scaled.
         rated: whether the learning rate of the solver is a hyper-parameter.
+        positions: whether y and η have a value for each position of a row.
     """
 
     family: AbstractFamily
@@ -140,6 +143,7 @@ class NetworkLearner(eqx.Module):
     inputs: str = eqx.field(static=True, default="columns")
     plain: tuple[int, ...] = eqx.field(static=True, default=())
     rated: bool = eqx.field(static=True, default=True)
+    positions: bool = eqx.field(static=True, default=False)
 
     def start(
         self,
@@ -161,7 +165,8 @@ class NetworkLearner(eqx.Module):
         else:
             model, state = begin.solution.model, begin.solution.state
         prior = GaussianPrior(hyper["alpha"])
-        objective = NegativeLogLikelihood.of(self.family, scaled, prior)
+        kind = PositionLikelihood if self.positions else NegativeLogLikelihood
+        objective = kind.of(self.family, scaled, prior)
         return Start(objective, model, scaled, state, scaling)
 
     def build(self, data: Batch, key: Key) -> Any:
@@ -211,12 +216,13 @@ class NetworkLearner(eqx.Module):
             lambda s: _height(s.rate), self.solver, hyper["learning_rate_init"]
         )
 
-    def eta(self, phi: Network, X: Float[Array, "n ..."]) -> Float[Array, "n k"]:
+    def eta(self, phi: Network, X: Float[Array, "n ..."]) -> Float[Array, "n *p k"]:
         """η of each row, in the units of the data."""
         found, scaling = phi.solution, phi.scaling
         eta, _ = found.model(scaling.inputs(X), state=found.state)
         a, b = in_data_units(self.family, scaling.shift, scaling.spread)
-        return eta * a[None] + b[None]
+        front = (1,) * (eta.ndim - 1)
+        return eta * a.reshape(*front, -1) + b.reshape(*front, -1)
 
     def losses(self, phi: Network, batch: Batch) -> Float[Array, " n"]:
         """−log p(yᵢ | xᵢ) of each row."""

@@ -139,13 +139,13 @@ def train(members: Member, shared: Rows, **options: Any) -> Network:
     Args:
         members: what is their own.
         shared: what is not.
-        options: of `Training`: callbacks, checkpoints, resume, verbose.
+        options: of `Training`: callbacks, checkpoints, resume, mesh, verbose.
     """
     with jax.enable_x64(False):
         members, shared = single((members, shared))
         if len(members.w) > 1:
-            mesh = None
-            if jax.device_count() > 1:
+            mesh = options.pop("mesh", None)
+            if mesh is None and jax.device_count() > 1:
                 mesh = jax.make_mesh((jax.device_count(),), ("members",))
             found = train_members(plan, members, shared, mesh=mesh, **options)
             return Network(found, _scalings(members, shared))

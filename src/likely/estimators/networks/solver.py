@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import numpy as np
 
 from likely.core.checks import InputError
@@ -38,12 +39,14 @@ class Settings(NamedTuple):
     tol: Any
     clip_norm: Any
     weight_average: Any
+    augment: Any = None
 
     @property
     def by_steps(self) -> bool:
         """Whether something was asked for that only minibatches have."""
         plain = self.learning_rate == "constant" if _is_text(self.learning_rate) else 0
-        given = self.clip_norm is not None or self.weight_average is not None
+        given = (self.clip_norm, self.weight_average, self.augment)
+        given = any(setting is not None for setting in given)
         return given or not plain
 
     def full(self, size: int, noisy: bool) -> bool:
@@ -55,7 +58,7 @@ class Settings(NamedTuple):
                 raise InputError(
                     "L-BFGS uses all rows at once and one loss: it has no dropout, no "
                     "batch norm, no validation rows, no callbacks or checkpoints, no "
-                    'schedule, clipping or averaging; give solver="adam".'
+                    'schedule, clipping, averaging or augmentation; give solver="adam".'
                 )
             return True
         if self.solver not in ("auto", "adam"):
@@ -76,16 +79,25 @@ class Settings(NamedTuple):
     def first_order(self, n: int) -> AbstractFirstOrder:
         """On minibatches of n rows, as many as there are with padding."""
         if isinstance(self.solver, AbstractFirstOrder):
-            return self.solver
+            return self._augmented(self.solver)
         rows = self.batch_rows
         per_epoch = Minibatches.of(n, rows).count
         steps = np.asarray(np.int32(int(self.max_iter) * per_epoch))
-        return Adam(
+        adam = Adam(
             self._rate(steps, per_epoch),
             steps=steps,
             batch_size=rows,
             clip=() if self.clip_norm is None else ClipByNorm(self.clip_norm),
             average=self._average(per_epoch),
+        )
+        return self._augmented(adam)
+
+    def _augmented(self, solver: AbstractFirstOrder) -> AbstractFirstOrder:
+        """The solver that disturbs each batch as the augmentation says."""
+        if self.augment is None:
+            return solver
+        return eqx.tree_at(
+            lambda s: s.noise, solver, self.augment, is_leaf=lambda v: v is None
         )
 
     @property

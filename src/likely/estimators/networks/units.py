@@ -60,6 +60,7 @@ def target_units(
         moments: mean and spread of values with weights.
     """
     shifts, spreads = [], []
+    y, w = _flat(y, w)
     for values, member in zip(_columns(y), outputs_of(family), strict=True):
         kinds = units_of(member)
         zero, one = jnp.zeros((), values.dtype), jnp.ones((), values.dtype)
@@ -97,6 +98,7 @@ def first_eta(
     no gradient is endless where all targets are equal.
     """
     parts = []
+    y, w = _flat(y, w)
     for values, member in zip(_columns(y), outputs_of(family), strict=True):
         kinds = np.array(units_of(member))
         if isinstance(member, Normal) and member.scale is None:
@@ -105,6 +107,13 @@ def first_eta(
         start = member.marginal(values, w).astype(w.dtype)
         parts.append(jnp.where(kinds == SIZE, jnp.clip(start, -3.0, 3.0), start))
     return jnp.concatenate(parts)
+
+
+def _flat(y: Float[Array, "n ..."], w: Float[Array, " n"]) -> tuple[Array, Array]:
+    """The values of images and sequences, each with the weight of its row."""
+    if y.ndim < 3:
+        return y, w
+    return y.reshape(-1), jnp.repeat(w, y.size // len(y))
 
 
 def _columns(y: Float[Array, "n ..."]) -> list[Array]:

@@ -31,6 +31,10 @@ class Limits(NamedTuple):
     smooth: float = 10.0
 
 
+MANY, EVEN_BITS = 8192, 20
+"""From so many rows on, and up to so many bits of their number, one word is enough."""
+
+
 class Booster:
     """Grows trees on one table of codes, one after the other."""
 
@@ -55,6 +59,8 @@ class Booster:
         self.signs = signs.astype(np.int8)
         self.gh = np.empty((n, 2), np.int64)
         self.ordered = np.empty((n, 2), np.int64)
+        alike = unit == 1.0 and int(w.max()) == 1
+        self.even = alike and n >= MANY and self.bits <= EVEN_BITS
         self.hists = np.empty((most, blocks, 2048), np.int64)
         self.leaf = (
             np.zeros(most, bool),
@@ -84,11 +90,10 @@ class Booster:
 
         Returns the tree and, for each leaf, its node and its first and last row.
         """
-        from likely.models.trees.derivatives import quantise
         from likely.models.trees.leafwise import grow_leafwise, help_grow
 
         limits, n = self.limits, len(self.w)
-        units = quantise(g, h, self.w, self.unit, self.gh, self.bits, BITS)
+        gh, ordered, units = self._words(g, h)
         mean_h = units[2] / (float(self.w.sum()) * self.unit)
         numbers = np.array(
             [
@@ -109,8 +114,8 @@ class Booster:
         job = (
             self.codes,
             rows,
-            self.gh,
-            self.ordered,
+            gh,
+            ordered,
             self.hists,
             searched,
             features,
@@ -131,3 +136,15 @@ class Booster:
         for helper in waiting:
             helper.result()
         return Grown(*found[:-1]), found[-1]
+
+    def _words(self, g: Float[np.ndarray, " n"], h: Float[np.ndarray, " n"]):
+        """Derivatives as whole numbers, a place to put them in order, and their units."""
+        from likely.models.trees.derivatives import quantise, quantise_even
+
+        n = len(g)
+        if not self.even or h.min() != h.max():
+            units = quantise(g, h, self.w, self.unit, self.gh, self.bits, BITS)
+            return self.gh, self.ordered, units
+        words, ordered = (a.reshape(-1, 1)[:n] for a in (self.gh, self.ordered))
+        unit = quantise_even(g, self.w, words, self.bits, BITS)
+        return words, ordered, (unit, h[0], h[0] * float(self.w.sum()))

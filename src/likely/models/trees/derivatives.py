@@ -103,6 +103,21 @@ def quantise(g, h, w, unit, out, bits, most):  # noqa: PLR0917
     return 1 / shift_g, 1 / shift_h, sum_h
 
 
+@kernel(float64(float64[::1], int64[::1], int64[:, ::1], int64, int64))
+@no_type_check
+def quantise_even(g, w, out, bits, most):
+    """First derivatives of rows that weigh 1 (or 0), beside a 1; the unit of G."""
+    total = 0.0
+    for i in range(len(g)):
+        if w[i] > 0:
+            total += abs(g[i])
+    size = np.ceil(np.log2(total)) if total > 0 else 0.0
+    shift = 2.0 ** (most - bits - size)
+    for i in range(len(g)):
+        out[i, 0] = (int64(np.rint(g[i] * shift)) << bits) + 1 if w[i] > 0 else 0
+    return 1 / shift
+
+
 @kernel(void(float64[:, ::1], int64, types.int32[::1], int64[:, ::1], float64[:, ::1]))
 @no_type_check
 def add_to_rows(eta, entry, rows, leaves, value):

@@ -9,6 +9,9 @@ the high bits), so the histogram of the larger child is exactly that of the pare
 that of the smaller one, and no result depends on the number of threads. Each thread takes
 blocks of four features: it fills their histograms and finds their best splits.
 
+Where all rows weigh 1 and have the same second derivative (squared error), H and W are
+both the number of rows. Then one word holds G and that number, which halves the work.
+
 Under a monotone constraint the values of the two sides must be in order, and all later
 leaves stay on their side of the middle.
 """
@@ -25,6 +28,7 @@ U = np.uint64
 MAX_LEAVES, MAX_DEPTH, BITS, PARALLEL, ROOT_ALL = range(5)
 MIN_LEAF, MIN_HESSIAN, MIN_GAIN, L2, SMOOTH, UNIT_G, UNIT_H, UNIT_W = range(8)
 NEXT, DONE, QUIT, START, STOP, SMALL, LARGE, GATHERED = range(0, 64, 8)  # apart
+# beside SMALL and LARGE: where their histograms are
 BLOCK, SPINS, WORTH = 2048, 64, 24_576
 
 
@@ -51,6 +55,28 @@ def fill(codes, rows, gh, gathered, hist):
         k = (word >> U(24)) * U(2) + U(1536)
         hist[k] += g
         hist[k + U(1)] += h
+
+
+@inner
+@no_type_check
+def fill_even(codes, rows, words, gathered, hist, bits):  # noqa: PLR0917
+    """The same where a row has one word, [G | 1]: summed as it is, taken apart after."""
+    for i in range(BLOCK // 2):
+        hist[i] = 0
+    for i in range(U(len(rows))):
+        row = U(rows[i])
+        code = U(codes[row])
+        word = words[i if gathered else row, 0]
+        hist[code & U(255)] += word
+        hist[((code >> U(8)) & U(255)) + U(256)] += word
+        hist[((code >> U(16)) & U(255)) + U(512)] += word
+        hist[(code >> U(24)) + U(768)] += word
+    mask, one = (int64(1) << bits) - int64(1), (int64(1) << bits) + int64(1)
+    for i in range(BLOCK // 2):
+        k = BLOCK // 2 - 1 - i
+        word = hist[k]
+        hist[2 * k] = word >> bits
+        hist[2 * k + 1] = (word & mask) * one
 
 
 @inner
@@ -169,24 +195,32 @@ def do_block(b, job):
     control = job[16]
     d, small, large = len(n_bins), control[SMALL], control[LARGE]
     own = rows[control[START] : control[STOP]]
-    if control[GATHERED]:
-        fill(codes[b], own, ordered, True, hists[small, b])
+    filled, other = hists[control[SMALL + 1], b], hists[control[LARGE + 1], b]
+    if gh.shape[1] == 1:
+        bits = int64(numbers[8])
+        if control[GATHERED]:
+            fill_even(codes[b], own, ordered, True, filled, bits)
+        else:
+            fill_even(codes[b], own, gh, False, filled, bits)
+    elif control[GATHERED]:
+        fill(codes[b], own, ordered, True, filled)
     else:
-        fill(codes[b], own, gh, False, hists[small, b])
+        fill(codes[b], own, gh, False, filled)
     if large >= 0:
         for i in range(BLOCK):
-            hists[large, b, i] -= hists[small, b, i]
+            other[i] -= filled[i]
     for side in range(2):
         leaf = small if side == 0 else large
         if leaf < 0 or not searched[leaf]:
             continue
+        hist = filled if side == 0 else other
         for f in range(4 * b, min(4 * b + 4, d)):
             if not active[f]:
                 gains[leaf, f] = -np.inf
                 continue
             at = 512 * (f - 4 * b)
             gains[leaf, f], places[leaf, f], directions[leaf, f] = best_cut(
-                hists[leaf, b, at : at + 512],
+                hist[at : at + 512],
                 n_bins[f],
                 categorical[f],
                 signs[f],
@@ -303,12 +337,18 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
     spare = np.empty(n, np.int32)
     bins, keys = np.empty(256, np.int64), np.empty(256)
     chosen = np.zeros(4, np.uint64)
+    slot = np.zeros(most, np.int64)  # where the histograms of a leaf are
+    even = gh.shape[1] == 1
     leaves[0, 2] = n
     totals[0, :] = 0
     bounds[:, 0], bounds[:, 1] = -np.inf, np.inf
     for i in range(n):
         totals[0, 0] += gh[rows[i], 0]
-        totals[0, 1] += gh[rows[i], 1]
+        if not even:
+            totals[0, 1] += gh[rows[i], 1]
+    if even:
+        totals[0, 1] = (totals[0, 0] & mask) * ((int64(1) << bits) + int64(1))
+        totals[0, 0] = totals[0, 0] >> bits
     searched[0] = limits[MAX_DEPTH] > 0 and most > 1
     n_leaves, n_nodes, small, large = 1, 1, 0, -1
     while True:
@@ -319,9 +359,11 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
                 for i in range(stop - start):
                     row = rows[start + i]
                     ordered[i, 0] = gh[row, 0]
-                    ordered[i, 1] = gh[row, 1]
+                    if not even:
+                        ordered[i, 1] = gh[row, 1]
             control[START], control[STOP], control[GATHERED] = start, stop, gathered
             control[SMALL], control[LARGE] = small, large
+            control[SMALL + 1], control[LARGE + 1] = slot[small], slot[max(large, 0)]
             worth = (stop - start + 1024) * n_blocks > WORTH
             do_blocks(job, limits[PARALLEL] > 1 and worth)
         for side in range(2):
@@ -344,7 +386,7 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
         # split it: the left child keeps the place of the leaf, the right one is new
         f, node, new = best_feature[leaf], leaves[leaf, 0], n_leaves
         start, stop, depth = leaves[leaf, 1], leaves[leaf, 2], leaves[leaf, 3]
-        hist = hists[leaf, f >> 2, 512 * (f & 3) : 512 * (f & 3) + 512]
+        hist = hists[slot[leaf], f >> 2, 512 * (f & 3) : 512 * (f & 3) + 512]
         cut, low = int64(places[leaf, f]), 0
         g, hw = int64(0), int64(0)
         if categorical[f]:
@@ -407,13 +449,13 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
             enough = (totals[i, 1] & mask) * numbers[UNIT_W] >= 2 * numbers[MIN_LEAF]
             enough = enough and leaves[i, 2] - leaves[i, 1] > 1
             searched[i] = enough and depth + 1 < limits[MAX_DEPTH] and n_leaves < most
-        # the histograms of the parent are in the place of the leaf
+        # the larger child takes the histograms of the parent
         if middle - start <= stop - middle:
             small, large = leaf, new
-            for b in range(n_blocks):
-                hists[new, b, :] = hists[leaf, b]
         else:
             small, large = new, leaf
+        slot[large] = slot[leaf]
+        slot[small] = new
     atomic_swap(control, QUIT, 1)
     for leaf in range(n_leaves):
         node = leaves[leaf, 0]

@@ -1,0 +1,92 @@
+r"""Windows that slide over positions: their sizes, and how many places they have (K4)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from likely.core.checks import InputError
+
+Padding = str | int | Sequence
+
+
+def per_axis(value: Any, axes: int, what: str) -> tuple[int, ...]:
+    """A whole number for each axis, from one for all or one for each."""
+    numbers = (value,) * axes if isinstance(value, int) else tuple(value)
+    if len(numbers) != axes or any(int(n) != n or n < 1 for n in numbers):
+        raise InputError(
+            f"{what} is {value!r}; give a whole number of at least 1, "
+            f"or {axes} of them, one for each axis."
+        )
+    return tuple(int(n) for n in numbers)
+
+
+def margins(
+    padding: Padding, size: Sequence[int], dilation: Sequence[int]
+) -> tuple[tuple[int, int], ...]:
+    r"""How many positions to add before and after, for each axis.
+
+    "valid" adds none. "same" adds $D(K-1)$ in all, one more after than before if that is
+    odd, so that W positions become $\lceil W/S \rceil$. A number P, or one for each
+    axis, is added on both sides.
+    """
+    if padding == "valid":
+        return ((0, 0),) * len(size)
+    if padding == "same":
+        totals = [d * (k - 1) for k, d in zip(size, dilation, strict=True)]
+        return tuple((total // 2, total - total // 2) for total in totals)
+    if isinstance(padding, str):
+        raise InputError(
+            f'padding is {padding!r}; give "same", "valid" or how many positions to add.'
+        )
+    each = (padding,) * len(size) if isinstance(padding, int) else tuple(padding)
+    if len(each) != len(size) or any(int(p) != p or p < 0 for p in each):
+        raise InputError(
+            f'padding is {padding!r}; give "same", "valid", a whole number of at least '
+            f"0, or {len(size)} of them, one for each axis."
+        )
+    return tuple((int(p), int(p)) for p in each)
+
+
+def output_size(
+    width: int,
+    size: int,
+    *,
+    stride: int = 1,
+    padding: str | int | tuple[int, int] = 0,
+    dilation: int = 1,
+) -> int:
+    r"""The places of a window: $\lfloor (W + 2P - D(K-1) - 1)/S \rfloor + 1$.
+
+    Args:
+        width: W, the positions that there are.
+        size: K, the positions that a window sees.
+        stride: S, how far it moves.
+        padding: P, positions added on each side; or how many before and after; or
+            "same" or "valid".
+        dilation: D, how far apart are the positions that it sees.
+    """
+    if not isinstance(padding, tuple):
+        ((before, after),) = margins(padding, (size,), (dilation,))
+    else:
+        before, after = padding
+    return (width + before + after - dilation * (size - 1) - 1) // stride + 1
+
+
+def places(
+    positions: Sequence[int],
+    size: Sequence[int],
+    stride: Sequence[int],
+    pads: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
+) -> tuple[int, ...]:
+    """The places of a window along each axis; an error where it has none."""
+    found = tuple(
+        output_size(w, k, stride=s, padding=tuple(p), dilation=d)
+        for w, k, s, p, d in zip(positions, size, stride, pads, dilation, strict=True)
+    )
+    if any(n < 1 for n in found):
+        raise InputError(
+            f"a window of size {tuple(size)} (dilation {tuple(dilation)}) does not fit "
+            f"into {tuple(positions)} positions; give larger inputs, a smaller window "
+            'or padding="same".'
+        )
+    return found

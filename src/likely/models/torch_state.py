@@ -1,0 +1,199 @@
+"""Weights from PyTorch, and to it: the same architecture, the same outputs.
+
+PyTorch puts channels first and features out before features in; a state dict is any
+mapping from its names to arrays, so PyTorch itself is not needed.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from likely.core.checks import InputError
+from likely.layers import (
+    BatchNorm,
+    Chain,
+    Convolution,
+    Dense,
+    Flatten,
+    GroupNorm,
+    LayerNorm,
+    MixedPrecision,
+    PReLU,
+    Running,
+    TransposedConvolution,
+    initial_state,
+)
+from likely.models.survey import output_shape
+from likely.typing import State
+
+KINDS = (
+    BatchNorm,
+    Convolution,
+    Dense,
+    GroupNorm,
+    LayerNorm,
+    PReLU,
+    TransposedConvolution,
+)
+
+
+def from_torch(
+    model: Any,
+    weights: Mapping[str, Any],
+    shape: Sequence[int],
+    *,
+    order: Sequence[str] | None = None,
+) -> tuple[Any, State]:
+    """The model with the weights of a PyTorch state dict, and its running statistics.
+
+    Layers are matched in their order, which in PyTorch is that in which a module's
+    constructor names them; sizes have to agree.
+
+    Args:
+        model: a model of the same architecture.
+        weights: `module.state_dict()`.
+        shape: of one row, channels last: where images are flattened, PyTorch orders
+            them by channel first.
+        order: the names of PyTorch's layers, such as "features.0", where they are not in
+            the order of this model's.
+    """
+    theirs = _named(weights)
+    names = list(theirs) if order is None else list(order)
+    ours = _slots(model)
+    if len(names) != len(ours):
+        raise InputError(
+            f"the state dict has {len(names)} layers with weights and the model has "
+            f"{len(ours)}; give a model of the same architecture."
+        )
+    flattened = _flattened(model, shape)
+    made, running = [], []
+    for name, layer in zip(names, ours, strict=True):
+        found = {leaf: np.asarray(value) for leaf, value in theirs[name].items()}
+        if "running_mean" in found:
+            running.append((found["running_mean"], found["running_var"]))
+        made.append(_loaded(layer, found, flattened.get(id(layer)), name))
+    state = initial_state(model)
+    statistics = iter([Running(*map(jnp.asarray, pair)) for pair in running])
+    state = jax.tree.map(
+        lambda old: next(statistics, old), state, is_leaf=lambda s: _is(s, Running)
+    )
+    return eqx.tree_at(_slots, model, made), state
+
+
+def to_torch(model: Any, shape: Sequence[int]) -> list[dict[str, np.ndarray]]:
+    """The parameters of each layer, first to last, as PyTorch stores them.
+
+    Args:
+        model: any model of layers that PyTorch has.
+        shape: of one row, channels last.
+    """
+    flattened = _flattened(model, shape)
+    return [_stored(layer, flattened.get(id(layer))) for layer in _slots(model)]
+
+
+def _slots(model: Any) -> list:
+    """The layers with parameters, in order."""
+    leaves = jax.tree.leaves(model, is_leaf=lambda node: _is(node, KINDS))
+    return [leaf for leaf in leaves if _is(leaf, KINDS)]
+
+
+def _is(node: Any, kinds: Any) -> bool:
+    return isinstance(node, kinds)
+
+
+def _named(weights: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The state dict, layer by layer."""
+    layers: dict[str, dict[str, Any]] = {}
+    for name, value in weights.items():
+        place, _, leaf = name.rpartition(".")
+        if leaf != "num_batches_tracked":
+            layers.setdefault(place, {})[leaf] = value
+    return layers
+
+
+def _flattened(model: Any, shape: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """The dense layers that read flattened images, and the shape of these."""
+    while _is(model, MixedPrecision):
+        model = model.model
+    found: dict[int, tuple[int, ...]] = {}
+    if not _is(model, Chain):
+        return found
+    for i, layer in enumerate(model.layers):
+        if _is(layer, Flatten):
+            after = [later for later in model.layers[i:] if _is(later, Dense)]
+            if after:
+                found[id(after[0])] = output_shape(Chain(*model.layers[:i]), shape)
+    return found
+
+
+def _turns(layer: Any) -> tuple[int, ...] | None:
+    """The axes of PyTorch's weight in the order of ours."""
+    if _is(layer, Dense):
+        return (1, 0)
+    if _is(layer, Convolution | TransposedConvolution):
+        positions = range(2, layer.weight.ndim)
+        return (*positions, 1, 0)
+    return None
+
+
+def _fields(layer: Any) -> tuple[str, str]:
+    if _is(layer, BatchNorm | GroupNorm | LayerNorm):
+        return "scale", "shift"
+    return ("slope", "") if _is(layer, PReLU) else ("weight", "bias")
+
+
+def _loaded(layer: Any, found: dict, image: tuple[int, ...] | None, name: str) -> Any:
+    for theirs, ours in zip(("weight", "bias"), _fields(layer), strict=True):
+        old = getattr(layer, ours, None)
+        if (old is None) != (theirs not in found):
+            state = "has no" if old is None else "needs a"
+            raise InputError(
+                f"{name}: the model's {type(layer).__name__} {state} {theirs}."
+            )
+        if old is None:
+            continue
+        new, turns = found[theirs], _turns(layer)
+        if theirs == "weight" and turns is not None and new.ndim == len(turns):
+            new = new.transpose(turns)
+            if image is not None:
+                new = _channels_last(new, image)
+        if new.shape != old.shape:
+            raise InputError(
+                f"{name}.{theirs} has shape {found[theirs].shape} in PyTorch, which is "
+                f"{new.shape} here, but the model's {type(layer).__name__} has "
+                f"{old.shape}; give a model of the same sizes, or the order of layers."
+            )
+        new = jnp.asarray(new, old.dtype)
+        layer = eqx.tree_at(lambda node, ours=ours: getattr(node, ours), layer, new)
+    return layer
+
+
+def _stored(layer: Any, image: tuple[int, ...] | None) -> dict[str, np.ndarray]:
+    stored = {}
+    for theirs, ours in zip(("weight", "bias"), _fields(layer), strict=True):
+        value = getattr(layer, ours, None)
+        if value is None:
+            continue
+        value, turns = np.asarray(value), _turns(layer)
+        if theirs == "weight" and turns is not None:
+            if image is not None:
+                value = _channels_first(value, image)
+            value = value.transpose(np.argsort(turns))
+        stored[theirs] = np.ascontiguousarray(value)
+    return stored
+
+
+def _channels_last(weight: np.ndarray, image: tuple[int, ...]) -> np.ndarray:
+    """Rows of a weight from (c, h, w) order to (h, w, c)."""
+    *positions, c = image
+    cube = weight.reshape(c, *positions, -1)
+    return np.moveaxis(cube, 0, -2).reshape(weight.shape)
+
+
+def _channels_first(weight: np.ndarray, image: tuple[int, ...]) -> np.ndarray:
+    cube = weight.reshape(*image, -1)
+    return np.moveaxis(cube, -2, 0).reshape(weight.shape)

@@ -1,0 +1,47 @@
+"""What single columns do to a prediction, each with its confidence band."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from likely.core.checks import InputError
+from likely.plots.style import COLOURS, INK, SOFT, figure
+
+
+def partial_effects(
+    effects: Mapping[str, Any],
+    rows: Mapping[str, np.ndarray] | None = None,
+    *,
+    label: str = "effect on η",
+    title: str = "Partial effects",
+) -> Figure:
+    """One panel for each column: the effect along its range, and its band.
+
+    Args:
+        effects: what `partial_effect` found, by the name of the column: anything with
+            arrays `x`, `effect`, `low` and `high`.
+        rows: values of the columns, drawn as a fringe: where a band rests on data.
+        label: of the effect.
+        title: what the picture shows.
+    """
+    if not effects:
+        raise InputError("effects is empty; give what partial_effect found, by name.")
+    drawn, axes = figure(3.2 * len(effects), 3.0, columns=len(effects))
+    for ax, (name, found) in zip(axes, effects.items(), strict=True):
+        ax.axhline(0.0, color=SOFT, lw=0.8)
+        ax.fill_between(found.x, found.low, found.high, color=COLOURS[0], alpha=0.2)
+        ax.plot(found.x, found.effect, color=COLOURS[0], lw=2.0)
+        if rows is not None and name in rows:
+            floor = np.full(len(rows[name]), 0.02)
+            at = ax.get_xaxis_transform()
+            ax.plot(rows[name], floor, "|", color=INK, ms=5, alpha=0.4, transform=at)
+        ax.set(xlabel=name)
+    low = min(ax.get_ylim()[0] for ax in axes)
+    high = max(ax.get_ylim()[1] for ax in axes)
+    for ax in axes:
+        ax.set_ylim(low, high)
+    axes[0].set(ylabel=label)
+    axes[0].set_title(title, loc="left", color=INK)
+    return drawn
