@@ -82,7 +82,8 @@ def read_target(
     wants = FAMILIES.get(family, "")
     as_class = wants in ("binary", "classes")
     if as_class or (not wants and column.kind in ("category", "boolean", "text")):
-        return _class(name, values, family, f"it holds {_what(column.kind)}")
+        reason = "you said so" if as_class else f"it holds {_what(column.kind)}"
+        return _class(name, values, family, reason)
     if column.kind in ("category", "text", "date"):
         if not wants:
             raise InputError(
