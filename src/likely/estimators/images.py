@@ -181,6 +181,8 @@ class CNNRegressor(AbstractConvolutional, AbstractRegressor):
             "poisson", or a family.
     """
 
+    family: Any
+
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(
         self,
@@ -246,6 +248,14 @@ class ResNetClassifier(AbstractImages, AbstractClassifier):
         norm: "batch", "group" or None, before each bend.
         zero: whether each block starts as the identity.
     """
+
+    widths: Any
+    blocks: Any
+    activation: Any
+    norm: Any
+    zero: Any
+    dropout: Any
+    dtype: Any
 
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(

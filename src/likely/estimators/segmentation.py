@@ -30,6 +30,12 @@ class UNetSegmenter(AbstractImages):
     _positions: ClassVar[bool] = True
     _at_once: ClassVar[int | None] = 128
     classes_: np.ndarray
+    image_shape: Any = None
+    widths: Any
+    activation: Any
+    norm: Any
+    up: Any
+    dtype: Any
 
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(
@@ -60,8 +66,6 @@ class UNetSegmenter(AbstractImages):
         verbose=False,
     ):
         keep(self, locals())
-
-    image_shape: Any = None
 
     def _network(self) -> Any:
         if self.network is not None:

@@ -43,10 +43,10 @@ def warp(
     def at(place: Array) -> Array:
         """The pixels at whole places (n, h·w, 2)."""
         i, j = place[..., 0], place[..., 1]
+        inside = (i >= 0) & (i < h) & (j >= 0) & (j < w)
         if edges == "cyclic":
-            inside, (i, j) = None, (i % h, j % w)
+            i, j = i % h, j % w
         else:
-            inside = (i >= 0) & (i < h) & (j >= 0) & (j < w)
             i, j = jnp.clip(i, 0, h - 1), jnp.clip(j, 0, w - 1)
         found = jax.vmap(lambda image, where: image[where])(rows, i * w + j)
         return jnp.where(inside[..., None], found, 0) if edges == "zero" else found

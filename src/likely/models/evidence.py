@@ -93,7 +93,7 @@ def _activation(model: Chain, state: State, X: Array, output: int) -> Array:
 
     def one(x: Array) -> Array:
         a = through(x, 0, cut)  # (1, h, w, c)
-        slope = jax.grad(lambda a: through(a, cut, None)[0, output])(a)
+        slope = jax.grad(lambda a: through(a, cut, len(states))[0, output])(a)
         return (a[0] * slope[0].sum((0, 1), keepdims=True)).sum(-1)
 
     return jax.lax.map(one, X)

@@ -34,7 +34,7 @@ def images(
     size = (1.1 * columns + 0.2, (1.3 if titles else 1.1) * rows + 0.5 * bool(title))
     drawn = Figure(figsize=size, layout="constrained")
     most = np.abs(X).max() or 1.0
-    style = {"cmap": "gray"}
+    style: dict[str, Any] = {"cmap": "gray"}
     if signed:
         style = {"cmap": "RdBu_r", "vmin": -most, "vmax": most}
     for i, image in enumerate(X):

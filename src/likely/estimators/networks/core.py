@@ -232,10 +232,6 @@ class AbstractNetwork(AbstractPredictor):
         """A hook: columns that are not scaled."""
         return ()
 
-    def _shape(self) -> tuple[int, ...]:
-        """A hook: the shape of a row."""
-        return (self.n_features_in_,)
-
     def _size(self, network: Any, family: AbstractFamily) -> int:
         """How many parameters there are."""
         shape = self._shape()
