@@ -35,6 +35,7 @@ PATTERNS = (
     r"estimators/test_boosting\.py::test_any_family_is_boosted\[(neg|gamma)",
     r"estimators/test_glm\.py::test_the_penalty_is_chosen_by_held_out_nats",
     r"test_network_options\.py::test_(ways|without_hidden\w+\[(gamma|neg)|another_arch)",
+    r"test_network_options\.py::test_densities\w+\[mixture",
     r"test_network_options\.py::test_categories\w+\[polars",
     r"laws/test_layers\.py::test_derivatives_are_slopes\[(batch norm, images|mlp)",
     r"layers/test_convolution\.py::test_the_plain_ones_are_pytorchs_too",

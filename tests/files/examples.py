@@ -188,7 +188,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         lk.NullRegressor("gamma").fit(X, np.abs(Y)),
         lk.NullClassifier().fit(X, LABELS),
         lk.LogTarget(lk.NullRegressor()).fit(X, np.abs(Y)),
-        lk.CountTarget(lk.NullRegressor()).fit(X, np.round(np.abs(Y))),
+        lk.CountTarget(lk.NullRegressor(), family="poisson"),
         lk.SmoothedClassifier(lk.NullClassifier()).fit(X, LABELS),
     ],
     "compound distributions": lambda: [

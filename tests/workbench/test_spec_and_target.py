@@ -74,6 +74,8 @@ def test_classes_of_one_row_are_left_out_and_rare_whole_numbers_are_counts():
     assert len(y) == 6
     target, _, _ = told([0, 1, 2, 3] * 10 + [9])
     assert target.kind == "count"
+    target, _, _ = told([0.5, 1.5, 2.5] * 10, "categorical")
+    assert target.reason == "you said so"
 
 
 def test_labels_are_in_the_order_of_people_and_missing_rows_are_left_out():

@@ -95,7 +95,7 @@ class Builder:
         if changes_nothing(equation):
             return inputs
         word = word_of(equation)
-        if word in self.words or is_product(equation):
+        if word and (word in self.words or is_product(equation)):
             return EXPANSIONS[word](self, equation, inputs, at)
         return self.emit(equation, inputs, at)
 

@@ -1,6 +1,7 @@
 r"""Gradient boosting of any family: $η(x) = η_0 + ν \sum_r t_r(x)$."""
 
 from typing import Any, no_type_check
+from zlib import crc32
 
 import numpy as np
 from sklearn.utils.validation import check_array
@@ -58,6 +59,10 @@ def _settings(estimator: Any, d: int, w: np.ndarray) -> Any:
         seed=seed_of(get("random_state")),
         n_jobs=get("n_jobs"),
     )
+
+
+FEW = 10_000
+"""Rows up to which a second fit finds the scale."""
 
 
 def _signs(constraints: Any, d: int, estimator: Any) -> np.ndarray:
@@ -272,7 +277,8 @@ class GradientBoostingRegressor(AbstractHostRegressor, AbstractOfTrees):
         family: of `likely.families`: `Normal()` models mean and scale, `Poisson()`,
             `Gamma()`, `NegativeBinomial()`, ... one tree for each entry of η in each
             round. None: squared error, a normal with one scale for all rows: that of
-            the validation rows, or of the training rows by leaves without them.
+            the validation rows; or of a third of the rows by a fit to the others (up to
+            10,000 rows); or of the training rows by leaves without them.
         n_estimators: the most rounds.
         learning_rate: ν, how much of each tree counts.
         max_leaf_nodes: the most leaves of a tree; the best splits first.
@@ -373,9 +379,10 @@ class GradientBoostingRegressor(AbstractHostRegressor, AbstractOfTrees):
         family = Normal(1.0) if self.family is None else self.family
         trees, data, held, alone = _boost(self, family, rows, X_val, y_val)
         self.family_ = family if self.family is not None else Normal()
-        self.trees_ = (
-            trees if self.family is not None else _scaled(trees, held or data, alone)
-        )
+        if self.family is None:
+            apart = None if held is not None else _left_out(self, rows)
+            trees = _scaled(trees, held or data, alone, apart)
+        self.trees_ = trees
         return self
 
     def _targets(self, y: Any) -> np.ndarray:
@@ -393,15 +400,41 @@ class GradientBoostingRegressor(AbstractHostRegressor, AbstractOfTrees):
         return Predictive(self.family_, eta).mean
 
 
-def _scaled(trees: Any, rows: Batch, alone: np.ndarray | None) -> Any:
+def _left_out(estimator: Any, rows: Rows) -> tuple[np.ndarray, np.ndarray] | None:
+    """Residuals and weights of a third of the rows, from a fit to the others.
+
+    Where rows are few, those of the fit itself are much too small. Which third is
+    decided by what a row contains, so that equal rows stay together.
+    """
+    if len(rows.y) > FEW:
+        return None
+    from likely.models.trees.boosting import boost
+
+    table = np.column_stack([rows.X, rows.y])
+    held = np.array([crc32(row.tobytes()) % 3 == 0 for row in table])
+    if held.sum() < 5 or (~held).sum() < 10:
+        return None
+    kept = Rows(*(a[~held] for a in rows))
+    bins, codes = code_table(estimator, kept)
+    settings = _settings(estimator, rows.X.shape[1], kept.w)
+    found = boost(Normal(1.0), bins, codes, Batch(*kept), settings)
+    return rows.y[held] - found.trees.eta(rows.X[held])[:, 0], rows.w[held]
+
+
+def _scaled(trees: Any, rows: Batch, alone: np.ndarray | None, apart: Any) -> Any:
     """The trees with log σ of their residuals as a second, constant entry of η.
 
-    `alone` has what leaves without the row itself say of it: residuals from that are
-    nearer to those of new rows.
+    `apart` has residuals of rows that a fit has not seen. Where there are none, `alone`
+    has what leaves without the row itself say of it: residuals from that are nearer to
+    those of new rows.
     """
     import equinox as eqx
 
-    r = rows.y - (trees.eta(rows.x)[:, 0] if alone is None else alone)
-    variance = max(np.average(r * r, weights=rows.w), np.finfo(float).tiny)
+    if apart is not None:
+        r, w = apart
+    else:
+        r = rows.y - (trees.eta(rows.x)[:, 0] if alone is None else alone)
+        w = rows.w
+    variance = max(np.average(r * r, weights=w), np.finfo(float).tiny)
     start = np.append(trees.start, 0.5 * np.log(variance))
     return eqx.tree_at(lambda t: t.start, trees, start)

@@ -173,8 +173,14 @@ def flat(X: Array, f: Array, how: Sliding) -> tuple[Array, Array, Sliding]:
     """Images as they are; sequences as images of width 1."""
     if X.ndim == 4:
         return X, f, how
-    one = Sliding((1,), (1,), (1,), ((0, 0),), (1,), 0)
-    wide = Sliding(*(a + b for a, b in zip(how, one, strict=True)))
+    wide = Sliding(
+        (*how.positions, 1),
+        (*how.size, 1),
+        (*how.stride, 1),
+        (*how.pads, (0, 0)),
+        (*how.dilation, 1),
+        how.groups,
+    )
     return X[:, :, None], f[:, None], wide
 
 

@@ -80,7 +80,7 @@ def places(
 ) -> tuple[int, ...]:
     """The places of a window along each axis; an error where it has none."""
     found = tuple(
-        output_size(w, k, stride=s, padding=tuple(p), dilation=d)
+        output_size(w, k, stride=s, padding=(p[0], p[1]), dilation=d)
         for w, k, s, p, d in zip(positions, size, stride, pads, dilation, strict=True)
     )
     if any(n < 1 for n in found):

@@ -96,14 +96,21 @@ def residual_block(
         key: for the first filters.
     """
     first, second, third = jax.random.split(key, 3)
-    shared = {"bias": norm is None, "axes": axes}
+    bias = norm is None  # the last convolution needs none: the next norm or bias has it
     block = Chain(
         *bend(norm, activation, n_in),
-        Convolution(n_in, n_out, stride=stride, init=init, key=first, **shared),
+        Convolution(
+            n_in, n_out, stride=stride, bias=bias, init=init, axes=axes, key=first
+        ),
         *bend(norm, activation, n_out),
         *([Dropout(dropout)] if dropout else []),
         Convolution(
-            n_out, n_out, init="zero" if zero else init, key=second, **(shared | BIAS)
+            n_out,
+            n_out,
+            bias=False,
+            init="zero" if zero else init,
+            axes=axes,
+            key=second,
         ),
     )
     if n_in == n_out and stride == 1:
@@ -112,7 +119,3 @@ def residual_block(
         n_in, n_out, 1, stride=stride, bias=False, init=init, axes=axes, key=third
     )
     return Residual(block, shortcut)
-
-
-BIAS = {"bias": False}
-"""The last convolution of a block needs none: the next norm, or the next bias, has it."""

@@ -96,8 +96,8 @@ class CNN(eqx.Module):
         mean = Pooling(None, kind="mean", axes=axes)
         layers += [Flatten() if self.head == "flatten" else mean]
         (features,) = output_shape(Chain(*layers), shape)
-        layers += self._perceptron().build(features, n_out, key=last).layers
-        model = Chain(*layers)
+        perceptron = self._perceptron().build(features, n_out, key=last)
+        model = Chain(*layers, *getattr(perceptron, "layers", ()))
         return model if self.dtype is None else MixedPrecision(model, self.dtype)
 
     def _stage(self, stage: int, n_in: int, n_out: int, axes: int, key: Key) -> list:

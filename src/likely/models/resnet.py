@@ -71,8 +71,9 @@ class ResNet(eqx.Module):
 
     @property
     def _depths(self) -> tuple[int, ...]:
-        one = isinstance(self.blocks, int)
-        return (self.blocks,) * len(self.widths) if one else self.blocks
+        if isinstance(self.blocks, int):
+            return (self.blocks,) * len(self.widths)
+        return self.blocks
 
     def build(
         self, shape: Sequence[int], n_out: int, *, key: Key

@@ -95,5 +95,7 @@ def _settings(estimator: AbstractPredictor, grid: Mapping[str, Any]):
         )
     values = [np.asarray(v).tolist() for v in grid.values()]
     params = [dict(zip(grid, row, strict=True)) for row in product(*values)]
-    rows = [type(estimator)(**estimator.get_params() | p)._hyper() for p in params]
+    rows = [
+        type(estimator)(**estimator.get_params(deep=False) | p)._hyper() for p in params
+    ]
     return params, {name: np.array([row[name] for row in rows]) for name in fixed}

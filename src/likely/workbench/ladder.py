@@ -60,6 +60,11 @@ class Fold:
             encoder = encoder_of(encoding, self.table.schema)
             w = self.table.w[self.train]
             train = encoder.fit_transform(self.rows(self.train), sample_weight=w)
+            if not train.shape[1]:
+                raise InputError(
+                    "some fold has no column with values to learn from; use fewer folds, "
+                    "or columns with fewer holes."
+                )
             test = (
                 encoder.transform(self.rows(self.test)) if len(self.test) else train[:0]
             )

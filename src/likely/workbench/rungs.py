@@ -71,12 +71,10 @@ class Rung(NamedTuple):
     kinds: tuple[str, ...] = (*NUMBERS, *CLASSES)
 
 
-def _on_scale(at: Situation, regressor: Any, folds: int = 4) -> Any:
+def _on_scale(at: Situation, regressor: Any) -> Any:
     """A regressor of real numbers, made to fit the target."""
     if at.kind == "count":
-        return lk.CountTarget(
-            regressor, family=at.family, folds=folds, random_state=at.seed
-        )
+        return lk.CountTarget(regressor, family=at.family, random_state=at.seed)
     return lk.LogTarget(regressor) if at.kind == "positive" else regressor
 
 
@@ -226,8 +224,7 @@ def _network(at: Situation) -> Any:
     if at.d > 5000:
         return "there are too many columns"
     members, hidden = at.by_effort(2, 4, 8), 64
-    fits = 3 if at.kind == "count" else 1
-    epoch = 0.5 * fits * costs.epoch(at.n, at.d, hidden)  # twice the share of others
+    epoch = 0.5 * costs.epoch(at.n, at.d, hidden)  # twice the share of others
     epochs = _affordable(at, epoch, 200 * members, 8)
     members = max(2, min(members, epochs // 8))
     settings = {
@@ -241,7 +238,9 @@ def _network(at: Situation) -> Any:
     }
     if at.is_class:
         return lk.MLPClassifier(**settings)
-    return _on_scale(at, lk.MLPRegressor(**settings), folds=2)
+    if at.kind == "count":
+        return lk.MLPRegressor(family=at.family, **settings)
+    return _on_scale(at, lk.MLPRegressor(**settings))
 
 
 LADDER = (

@@ -82,7 +82,8 @@ def read_target(
     wants = FAMILIES.get(family, "")
     as_class = wants in ("binary", "classes")
     if as_class or (not wants and column.kind in ("category", "boolean", "text")):
-        return _class(name, values, family, f"it holds {_what(column.kind)}")
+        reason = "you said so" if as_class else f"it holds {_what(column.kind)}"
+        return _class(name, values, family, reason)
     if column.kind in ("category", "text", "date"):
         if not wants:
             raise InputError(
@@ -125,8 +126,13 @@ def _class(name: str, values: Any, family: str, reason: str):
     """Labels as numbers, in the order in which people would write them."""
     levels = as_levels(values, name)
     count = np.bincount(levels.codes[levels.codes >= 0], minlength=len(levels.words))
-    single = np.flatnonzero(count == 1)
-    if (count > 1).sum() < 2 and len(single) and (count > 0).sum() > 1:
+    single, different = np.flatnonzero(count == 1), int((count > 0).sum())
+    if different > MANY:
+        raise InputError(
+            f"the target {name!r} has {different} different words; that is too many "
+            f"for classes (at most {MANY}): name another column."
+        )
+    if (count > 1).sum() < 2 and len(single) and different > 1:
         raise InputError(
             f"class {levels.words[int(single[0])]!r} of the target {name!r} has one row "
             "only; a class needs rows to learn from and rows to be judged by."
@@ -140,11 +146,6 @@ def _class(name: str, values: Any, family: str, reason: str):
         raise InputError(
             f"the target {name!r} has one value only; there is nothing to "
             "learn: name another column."
-        )
-    if len(words) > MANY:
-        raise InputError(
-            f"the target {name!r} has {len(words)} different words; that is too many "
-            f"for classes (at most {MANY}): name another column."
         )
     kind = "binary" if len(words) == 2 else "classes"
     if family and FAMILIES[family] != kind:
