@@ -36,7 +36,7 @@ def augmentation(X) -> None:
 def inside(X, y) -> None:
     """Filters, maps and evidence of a small network."""
     model = lk.CNNClassifier(
-        (8, 16), (), head="mean", max_iter=30, batch_size=50, learning_rate_init=0.01
+        (8, 16), (), head="mean", pool=(2, 0), max_iter=30, batch_size=50, learning_rate_init=0.01
     ).fit(X[:1000], y[:1000])
     network, state, seen = model.inside(X[1000:1001])
     label = int(y[1000])
@@ -67,7 +67,8 @@ def signals() -> None:
             seen.values[1::2], label=f"σ² = {scale:g}/width", markevery=4, **series(i)
         )
     left.set(xlabel="layer", ylabel="variance of pre-activations")
-    line = jnp.linspace(-2, 2, 128)[:, None]
+    t = jnp.linspace(-2, 2, 128)
+    line = jnp.stack([t, jnp.ones(128)], 1)
     kinds = {
         "1 layer": (1, False),
         "24 layers": (24, False),
@@ -76,9 +77,9 @@ def signals() -> None:
     for i, (name, (depth, residual)) in enumerate(kinds.items()):
         settings = models.MLP((64,) * depth, residual=residual)
         R = models.gradient_autocorrelation(
-            lambda k, s=settings: s.build(1, 1, key=k),
+            lambda k, s=settings: s.build(2, 1, key=k),
             line,
-            draws=50,
+            draws=200,
             key=jax.random.key(4),
         )
         right.plot(R[:64], label=name, markevery=8, **series(i))

@@ -2,7 +2,13 @@
 
 import likely as lk
 
-LINES = {"image_shape": (-1, 1), "pool": 0}
+LINES = {
+    "image_shape": (-1, 1),
+    "pool": 0,
+    "activation": "tanh",
+    "max_iter": 300,
+    "tol": 1e-9,
+}
 """The columns of a table as the rows of an image that is one pixel wide."""
 ESTIMATORS = {
     "null model": lk.NullRegressor(),
@@ -21,8 +27,8 @@ ESTIMATORS = {
     "spline regression": lk.SplineRegressor(5),
     "network": lk.MLPRegressor((4,), max_iter=60, alpha=0.1),
     "network, classes": lk.MLPClassifier((4,), max_iter=60, alpha=0.1),
-    "images": lk.CNNRegressor((2,), (3,), max_iter=60, alpha=0.1, **LINES),
-    "images, classes": lk.CNNClassifier((2,), (3,), max_iter=60, alpha=0.1, **LINES),
+    "images": lk.CNNRegressor((2,), (3,), alpha=1.0, **LINES),
+    "images, classes": lk.CNNClassifier((2,), (3,), alpha=1.0, **LINES),
     "rounded regression": lk.RoundedRegression(),
     "linear svc": lk.LinearSVC(),
     "linear svc, hinge": lk.LinearSVC(loss="hinge"),

@@ -10,7 +10,7 @@ import numpy as np
 from likely.core.checks import InputError
 from likely.estimators.networks.core import AbstractNetwork, class_family, keep
 from likely.estimators.networks.families import family_of
-from likely.estimators.networks.pictures import flat_images, image_shape
+from likely.estimators.networks.pictures import flat_images, image_shape, is_pictures
 from likely.estimators.shell import AbstractClassifier, AbstractRegressor
 from likely.families import AbstractFamily
 from likely.models import CNN, ResNet
@@ -47,14 +47,14 @@ class AbstractImages(AbstractNetwork):
         return model, state, scaled.astype(np.float32)
 
     def _batch(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> Batch:
-        if np.ndim(X) > 1:  # anything else is refused with the words of scikit-learn
+        if is_pictures(X):
             if options.get("reset", True):
                 self.image_shape_ = image_shape(X, self.image_shape)
             X = flat_images(X, self.image_shape_)
         return super()._batch(X, y, sample_weight, **options)
 
     def _prepared(self, X: Any) -> Any:
-        return flat_images(X, self.image_shape_) if np.ndim(X) > 1 else X
+        return flat_images(X, self.image_shape_) if is_pictures(X) else X
 
     def _expand(self, X: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
         return X.reshape(len(X), *self.image_shape_)

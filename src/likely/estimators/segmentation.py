@@ -8,6 +8,7 @@ from scipy.special import logsumexp, softmax
 from likely.core.checks import InputError
 from likely.estimators.images import AbstractImages, codes_of
 from likely.estimators.networks.core import keep
+from likely.estimators.networks.pictures import shape_of
 from likely.evaluate import intersection_over_union
 from likely.families import AbstractFamily, Categorical, Predictive
 from likely.models import UNet
@@ -83,9 +84,10 @@ class UNetSegmenter(AbstractImages):
 
     def _batch(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> Batch:
         y = np.asarray(y)
-        if np.ndim(X) < 3 or y.shape != np.shape(X)[:3]:
+        shape = shape_of(X)
+        if len(shape) < 3 or y.shape != shape[:3]:
             raise InputError(
-                f"y has shape {y.shape} and X {np.shape(X)}; give images (n, h, w) or "
+                f"y has shape {y.shape} and X {shape}; give images (n, h, w) or "
                 "(n, h, w, c) and a label for each of their pixels, (n, h, w)."
             )
         return super()._batch(X, y.reshape(len(y), -1), sample_weight, **options)

@@ -95,8 +95,9 @@ def gradient_autocorrelation(
     """R of the slopes along a line of inputs, for each lag.
 
     Args:
-        build: a network from a key, such as `lambda k: settings.build(1, 1, key=k)`.
-        line: inputs in equal steps.
+        build: a network from a key, such as `lambda k: settings.build(2, 1, key=k)`.
+        line: inputs in equal steps, not through 0: where all biases start at 0 that is
+            the only place where slopes change. (t, 1) will do.
         draws: networks to average over.
         key: for their first weights.
     """

@@ -10,6 +10,18 @@ FEW = 4
 """Channels that a picture may have: grey, with opacity, colours, with opacity."""
 
 
+def shape_of(X: Any) -> tuple[int, ...]:
+    """The shape of an array, a frame, a sparse table or lists."""
+    shape = getattr(X, "shape", None)
+    return np.asarray(X).shape if shape is None else tuple(shape)
+
+
+def is_pictures(X: Any) -> bool:
+    """Whether there is a shape to ask for; scikit-learn has words for all else."""
+    shape = shape_of(X)
+    return len(shape) > 1 and all(shape[1:])
+
+
 def image_shape(X: Any, given: Any) -> tuple[int, int, int]:
     """(h, w, c) of the rows of a fit.
 
@@ -17,7 +29,7 @@ def image_shape(X: Any, given: Any) -> tuple[int, int, int]:
         X: (n, h, w) or (n, h, w, c), or flat, (n, h·w·c).
         given: (h, w) or (h, w, c) with at most one -1, or None.
     """
-    rows = np.shape(X)[1:]
+    rows = shape_of(X)[1:]
     if given is None:
         if len(rows) == 1:
             raise InputError(
@@ -26,7 +38,7 @@ def image_shape(X: Any, given: Any) -> tuple[int, int, int]:
             )
         if len(rows) == 3 and rows[0] <= FEW < min(rows[1:]):
             raise InputError(
-                f"X has shape {np.shape(X)}, whose channels seem to come first; they "
+                f"X has shape {shape_of(X)}, whose channels seem to come first; they "
                 "come last here: np.moveaxis(X, 1, -1). Where they do, say so: "
                 f"image_shape={rows}."
             )
@@ -47,7 +59,7 @@ def flat_images(X: Any, shape: tuple[int, int, int]) -> Any:
         X: images of this shape, or flat rows.
         shape: (h, w, c) of the fit.
     """
-    rows = np.shape(X)[1:]
+    rows = shape_of(X)[1:]
     if len(rows) > 1:
         if _with_channels(rows) != shape:
             first = len(rows) == 3 and (*rows[1:], rows[0]) == shape
@@ -60,7 +72,7 @@ def flat_images(X: Any, shape: tuple[int, int, int]) -> Any:
 
 
 def _with_channels(rows: tuple[int, ...]) -> tuple[int, int, int]:
-    if len(rows) not in (2, 3) or not all(rows):
+    if len(rows) not in (2, 3):
         raise InputError(
             f"X has rows of shape {rows}; give images as (n, h, w) or (n, h, w, c), or "
             "flat with image_shape=."
