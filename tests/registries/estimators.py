@@ -55,7 +55,6 @@ ESTIMATORS = {
 
 WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
 SPARSE_WEIGHTS = "check_sample_weight_equivalence_on_sparse_data"
-SPARSE_WEIGHTS = "check_sample_weight_equivalence_on_sparse_data"
 DRAWN = "a row of weight 2 is drawn as one row, the row twice as two"
 FAILS = {
     name: {WEIGHTS: DRAWN, SPARSE_WEIGHTS: DRAWN}
