@@ -25,7 +25,7 @@ def augmentation(X) -> None:
     """One digit, changed."""
     eight = jnp.asarray(np.repeat(X[12:13], 8, 0), jnp.float32)
     change = Augmentation(shift=0.15, rotate=20.0, scale=0.2, erase=0.3)
-    shown = np.asarray(change.images(eight, jax.random.key(1)))
+    shown = np.array(change.images(eight, jax.random.key(1)))
     shown[0] = eight[0]
     save(
         images(shown, titles=["as it is", *[f"step {i}" for i in range(1, 8)]]),
@@ -38,8 +38,7 @@ def inside(X, y) -> None:
     model = lk.CNNClassifier(
         (8, 16), (), head="mean", max_iter=30, batch_size=50, learning_rate_init=0.01
     ).fit(X[:1000], y[:1000])
-    network, state = model.phi_.solution.model, model.phi_.solution.state
-    seen = np.asarray(model.phi_.scaling.inputs(X[1000:1001]), np.float32)
+    network, state, seen = model.inside(X[1000:1001])
     label = int(y[1000])
     maps = models.feature_maps(network, seen, state=state)
     evidence = models.class_activation(network, seen, label, state=state)

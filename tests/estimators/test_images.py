@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from ledger import ROOT
@@ -12,7 +13,7 @@ import likely as lk
 from likely.core import InputError
 from likely.evaluate import intersection_over_union
 from likely.layers import Augmentation
-from likely.models import CNN, parameter_count
+from likely.models import CNN, feature_maps, parameter_count
 from likely.solvers.training import Checkpoints
 
 RNG = np.random.default_rng(0)
@@ -47,6 +48,11 @@ def test_every_form_of_the_images_is_the_same_fit(fitted):
     np.testing.assert_array_equal(fitted.predict_proba(IMAGES.reshape(48, 64)), wanted)
     assert set(fitted.predict(IMAGES)) <= {"light", "dark"}
     assert fitted.predict_dist(IMAGES).probs.shape == (48, 2)
+    inner, state, seen = fitted.inside(BYTES[:5])
+    eta = feature_maps(inner, seen, state=state)["layers[0]"]
+    assert eta.shape == (5, 8, 8, 4)
+    logits = np.asarray(inner(jnp.asarray(seen), state=state)[0])[:, 0]
+    np.testing.assert_allclose(1 / (1 + np.exp(-logits)), wanted[:5, 1], rtol=1e-4)
     fewer = fitted.predict_proba(IMAGES[:5])
     np.testing.assert_allclose(fewer, wanted[:5], rtol=1e-4)
 
@@ -171,8 +177,8 @@ def test_intersection_over_union_by_hand():
 
 def test_a_unet_finds_the_pixels():
     maps = np.where(IMAGES > 0.5, "ink", "paper")
-    settings = {"batch_size": 16, "max_iter": 40, "learning_rate_init": 0.01}
-    model = lk.UNetSegmenter((4, 8), **settings)
+    settings = {"batch_size": 16, "max_iter": 80, "learning_rate_init": 0.01}
+    model = lk.UNetSegmenter((8, 8), **settings)
     model.fit(IMAGES, maps)
     assert model.predict(IMAGES).shape == maps.shape
     assert model.score(IMAGES, maps) > 0.7

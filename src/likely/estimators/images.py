@@ -2,6 +2,9 @@ r"""Networks of images as estimators: y | x ~ p(y | f(x; φ)) with f convolution
 
 from typing import Any, ClassVar, no_type_check
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from likely.core.checks import InputError
@@ -23,6 +26,25 @@ class AbstractImages(AbstractNetwork):
     network: Any
     image_shape_: tuple[int, int, int]
     """(h, w, c) of the images of the fit."""
+
+    def inside(self, X: Any, member: int = 0) -> tuple[Any, Any, np.ndarray]:
+        """The network, its running statistics, and the images as it gets them.
+
+        That is what `models.feature_maps`, `models.class_activation` and the like take.
+
+        Args:
+            X: images.
+            member: which of the networks, where there are several.
+        """
+        rows, phi = self._rows(X), self.phi_
+        if np.ndim(phi.solution.loss):
+            phi = jax.tree.map(lambda a: a[member] if eqx.is_array(a) else a, phi)
+        scaled = (rows - phi.scaling.center) / phi.scaling.scale
+        model, state = jax.tree.map(
+            lambda a: jnp.asarray(a) if eqx.is_array(a) else a,
+            (phi.solution.model, phi.solution.state),
+        )
+        return model, state, scaled.astype(np.float32)
 
     def _batch(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> Batch:
         if np.ndim(X) > 1:  # anything else is refused with the words of scikit-learn

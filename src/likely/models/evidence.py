@@ -24,7 +24,11 @@ from likely.typing import State
 
 
 def saliency(
-    model: Any, X: Float[Array, "n ..."], output: int, *, state: State = None
+    model: Any,
+    X: Float[Array | np.ndarray, "n ..."],
+    output: int,
+    *,
+    state: State = None,
 ) -> Float[np.ndarray, "n ..."]:
     """∂η_k/∂x of each row.
 
@@ -46,7 +50,7 @@ def _slope(model: Any, state: State, X: Array, output: int) -> Array:
 
 def class_activation(
     model: Any,
-    X: Float[Array, "n h w c"],
+    X: Float[Array | np.ndarray, "n h w c"],
     output: int,
     *,
     state: State = None,

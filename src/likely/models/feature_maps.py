@@ -15,7 +15,7 @@ from likely.typing import Key, State
 
 
 def feature_maps(
-    model: Any, X: Float[Array, "n h w c"], *, state: State = None
+    model: Any, X: Float[Array | np.ndarray, "n h w c"], *, state: State = None
 ) -> dict[str, np.ndarray]:
     """What each layer that keeps positions makes of the images, by its place.
 

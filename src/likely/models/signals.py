@@ -36,7 +36,7 @@ class SignalProfile(NamedTuple):
 
 
 def signal_profile(
-    model: Any, X: Float[Array, "n ..."], *, key: Key, state: State = None
+    model: Any, X: Float[Array | np.ndarray, "n ..."], *, key: Key, state: State = None
 ) -> SignalProfile:
     """Variances of values and gradients, layer by layer.
 
@@ -87,7 +87,7 @@ def _name(layer: Any) -> str:
 
 def gradient_autocorrelation(
     build: Callable[[Key], Any],
-    line: Float[Array, "t d"],
+    line: Float[Array | np.ndarray, "t d"],
     *,
     draws: int = 50,
     key: Key,
