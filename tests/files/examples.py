@@ -188,8 +188,8 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         lk.NullRegressor("gamma").fit(X, np.abs(Y)),
         lk.NullClassifier().fit(X, LABELS),
         lk.LogTarget(lk.NullRegressor()).fit(X, np.abs(Y)),
-        lk.CountTarget(lk.NullRegressor(), family="poisson"),
-        lk.SmoothedClassifier(lk.NullClassifier()).fit(X, LABELS),
+        lk.CountTarget(lk.NullRegressor()).fit(X, np.round(np.abs(Y))),
+        lk.SmoothedClassifier(lk.KNeighborsClassifier(3)).fit(X, LABELS),
     ],
     "compound distributions": lambda: [
         families.Stretched(_predictive(), 1.5),

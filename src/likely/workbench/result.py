@@ -140,7 +140,7 @@ def compact(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
 def _short(value: float | None) -> str:
     if value is None:
         return ""
-    return f"{value:.3f}" if 1e-3 <= abs(value) < 10 or value == 0 else f"{value:.4g}"
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.4g}"
 
 
 def with_error(value: float | None, error: float | None, sign: str = "") -> str:
@@ -149,8 +149,8 @@ def with_error(value: float | None, error: float | None, sign: str = "") -> str:
         return ""
     if not error:
         return f"{value:{sign}.4g}"
-    digits = min(max(1 - math.floor(math.log10(error)), 0), 6)
-    if error < 1e-5 or abs(value) >= 1e6:
+    digits = min(max(1 - math.floor(math.log10(error)), 0), 4)
+    if abs(value) >= 1e6:
         return f"{value:{sign}.4g} ± {error:.2g}"
     return f"{value:{sign}.{digits}f} ± {error:.{digits}f}"
 
