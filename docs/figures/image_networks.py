@@ -36,7 +36,13 @@ def augmentation(X) -> None:
 def inside(X, y) -> None:
     """Filters, maps and evidence of a small network."""
     model = lk.CNNClassifier(
-        (8, 16), (), head="mean", pool=(2, 0), max_iter=30, batch_size=50, learning_rate_init=0.01
+        (8, 16),
+        (),
+        head="mean",
+        pool=(2, 0),
+        max_iter=30,
+        batch_size=50,
+        learning_rate_init=0.01,
     ).fit(X[:1000], y[:1000])
     network, state, seen = model.inside(X[1000:1001])
     label = int(y[1000])
