@@ -6,6 +6,7 @@ set here, and the programs that tests start inherit them.
 
 import itertools
 import os
+import sys
 from pathlib import Path
 
 import hypothesis
@@ -18,6 +19,8 @@ os.environ.setdefault("LIKELY_CACHE_DIR", str(ROOT / ".cache"))
 os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
 os.environ.setdefault("JAX_DEBUG_KEY_REUSE", "true")
 os.environ.setdefault("MPLBACKEND", "Agg")
+if "--slow" not in sys.argv:  # a third less to compile; the slow run is as users run it
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
 
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("fixed")

@@ -47,7 +47,8 @@ PRIORS = {
 }
 SURROGATES = ("hinge", "logistic", "zero_one")
 OTHER = (
-    "AbstractPrior", "FirthLikelihood", "NegativeLogLikelihood", "SurrogateLoss", "margin",
+    "AbstractPrior", "FirthLikelihood", "NegativeLogLikelihood", "PositionLikelihood",
+    "SurrogateLoss", "margin",
 )  # fmt: skip
 
 

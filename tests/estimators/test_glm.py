@@ -115,12 +115,13 @@ def test_the_penalty_is_chosen_by_held_out_nats(make, diabetes):
     np.testing.assert_allclose(model.coef_, again.coef_, rtol=1e-8, atol=1e-10)
 
 
-def test_sparse_rows_are_refused_with_a_sentence(diabetes):
+def test_sparse_rows_are_the_dense_ones(diabetes):
     from scipy.sparse import csr_array
 
     X, y = diabetes
-    with pytest.raises(TypeError, match="Sparse data was passed for X"):
-        lk.LinearRegression().fit(csr_array(X), y)
+    sparse, dense = (lk.LinearRegression().fit(a, y) for a in (csr_array(X), X))
+    np.testing.assert_array_equal(sparse.coef_, dense.coef_)
+    np.testing.assert_array_equal(sparse.predict(csr_array(X)), dense.predict(X))
 
 
 # Classes ------------------------------------------------------------------------------

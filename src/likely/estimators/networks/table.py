@@ -45,8 +45,8 @@ def category_columns(X: Any, given: Any) -> list[int]:
     if given is None:
         if names is None:
             return []
-        schema = nw.from_native(X, eager_only=True).schema
-        return [j for j, n in enumerate(names) if schema[n] in WORDS]
+        kinds = nw.from_native(X, eager_only=True).schema.values()
+        return [j for j, kind in enumerate(kinds) if kind in WORDS]
     return [_place(column, names, X) for column in given]
 
 
