@@ -12,7 +12,7 @@ ESTIMATORS = (
     "RandomForestClassifier", "RoundedRegression", "SVC.multi_class", "Stacking",
     "ElasticNet", "KNeighborsRegressor", "LADRegressor", "Lasso", "SVR",
     "CNNClassifier", "CNNRegressor", "MLPClassifier", "GradientBoostingClassifier",
-    "SplineRegressor",
+    "MLPRegressor", "SplineRegressor",
 )  # fmt: skip
 NAMES = (
     "bagged classes", "bagging", "ensemble", "gamma regression", "huber regression",

@@ -122,7 +122,6 @@ def test_numbers_by_a_convolution_are_least_squares():
     assert parameter_count(model.phi_.solution.model) == 5  # with σ
 
 
-@pytest.mark.slow
 def test_residual_networks_learn():
     model = lk.ResNetClassifier(
         (4,), max_iter=15, batch_size=16, learning_rate_init=0.02
@@ -143,7 +142,6 @@ def bars(n: int, corner: int, seed: int):
     return X, y
 
 
-@pytest.mark.slow
 def test_filters_find_a_shifted_bar_and_a_perceptron_of_their_size_does_not():
     settings = {"max_iter": 60, "learning_rate_init": 0.02, "batch_size": 50}
     X, y = bars(300, 0, 0)
