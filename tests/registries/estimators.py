@@ -27,7 +27,8 @@ ESTIMATORS = {
     "spline regression": lk.SplineRegressor(5),
     "network": lk.MLPRegressor((4,), max_iter=60, alpha=0.1),
     "network, classes": lk.MLPClassifier((4,), max_iter=60, alpha=0.1),
-    "images": lk.CNNRegressor((2,), (3,), alpha=1.0, **LINES),
+    # few steps: a fit that meets every row has no best scale, and rounding decides
+    "images": lk.CNNRegressor((2,), (3,), alpha=1.0, **LINES | {"max_iter": 20}),
     "images, classes": lk.CNNClassifier((2,), (3,), alpha=1.0, **LINES),
     "rounded regression": lk.RoundedRegression(),
     "linear svc": lk.LinearSVC(),
@@ -66,5 +67,3 @@ FAILS = {
     )
 }
 """The checks that an estimator does not pass, each with its reason."""
-ROUNDED = "rounding moves where L-BFGS stops, by a few parts in ten million"
-FAILS["CNNRegressor"] = dict.fromkeys((WEIGHTS, SPARSE_WEIGHTS), ROUNDED)
