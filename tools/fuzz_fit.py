@@ -84,9 +84,8 @@ def _wrong_in(out: Path) -> str:
     if not 0 < rows <= report["data"]["rows"]:
         return f"{rows} predictions of {report['data']['rows']} rows"
     page = (out / "report.html").read_text(encoding="utf-8")
-    odd = re.findall(
-        r'="[^"]*\bnan\b[^"]*"', re.sub(r"<(title|desc|text).*?</\1>", "", page)
-    )
+    names = r'<(title|desc|text).*?</\1>|aria-label="[^"]*"'
+    odd = re.findall(r'="[^"]*\bnan\b[^"]*"', re.sub(names, "", page))
     return f"the page has {odd[0]}" if odd else ""
 
 

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any, no_type_check
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
@@ -14,10 +16,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likely import families
 from likely.core.checks import InputError, check_weights
+from likely.core.compiling import LEAN
 from likely.core.precision import float64
+from likely.core.rows import pad
 from likely.estimators.sparse import dense
 from likely.families import AbstractFamily, Predictive
 from likely.files import save
+from likely.typing import Batch
 
 FAMILIES = {
     "exponential": families.Exponential,
@@ -157,7 +162,12 @@ def _rows(estimator: Any, X: Any, y: Any, sample_weight: Any):
 
 def _marginal(family: AbstractFamily, y: np.ndarray, w: np.ndarray) -> np.ndarray:
     with float64():
-        return np.asarray(family.marginal(jnp.asarray(y), jnp.asarray(w)))
+        return np.asarray(_maximum(family, pad(Batch(None, y, w))))
+
+
+@eqx.filter_jit(compiler_options=LEAN)
+def _maximum(family: AbstractFamily, batch: Batch) -> Array:
+    return family.marginal(jnp.asarray(batch.y), jnp.asarray(batch.w))
 
 
 def _repeated(estimator: Any, X: Any) -> np.ndarray:

@@ -12,6 +12,9 @@ from likely.workbench.ladder import Fold
 from likely.workbench.table import Table
 
 MOST = 200
+"""Columns that a reader can take in."""
+MOST_NUMBERS = 600
+"""Coefficients; classes have a set each."""
 
 
 class Simple(NamedTuple):
@@ -32,6 +35,9 @@ def simple_model(table: Table) -> Simple:
     names = fold.encoders["scaled"].get_feature_names_out()
     if X.shape[1] > MOST:
         return Simple("", [], [], [], f"{X.shape[1]} columns are too many to read")
+    numbers = X.shape[1] * max(len(table.target.classes) - 1, 1)
+    if numbers > MOST_NUMBERS:
+        return Simple("", [], [], [], f"{numbers} coefficients are too many to read")
     kept = _independent(X)
     X, names = X[:, kept], [str(name) for name in names[kept]]
     model, y, title = _model(table)
