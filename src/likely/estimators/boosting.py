@@ -18,6 +18,7 @@ from likely.estimators.host import (
 from likely.estimators.progress import Progress
 from likely.estimators.tree import AbstractOfTrees, code_table
 from likely.families import AbstractFamily, Bernoulli, Categorical, Normal, Predictive
+from likely.models.trees.ensemble import sum_leaves
 from likely.typing import Batch
 
 UNLIMITED = 2**31 - 1
@@ -251,17 +252,17 @@ class GradientBoostingClassifier(AbstractHostClassifier, AbstractOfTrees):
     def decision_function(self, X: Any) -> np.ndarray:
         """Log-odds of the second class, or the logits of all."""
         X = self._inputs(X)
-        eta = self.trees_.eta(X, self.n_jobs)
+        eta = sum_leaves(self.trees_, X, self.n_jobs)
         return eta[:, 0] if eta.shape[1] == 1 else eta
 
     def predict_dist(self, X: Any) -> Predictive:
         """The distribution over classes for each row."""
         X = self._inputs(X)
-        eta = self.trees_.eta(X, self.n_jobs)
+        eta = sum_leaves(self.trees_, X, self.n_jobs)
         return Predictive(self.family_, eta, self.classes_)
 
     def _probs(self, X: np.ndarray) -> np.ndarray:
-        eta = self.trees_.eta(X, self.n_jobs)
+        eta = sum_leaves(self.trees_, X, self.n_jobs)
         if eta.shape[1] == 1:
             with np.errstate(over="ignore"):
                 odds = np.exp(np.concatenate([eta, -eta], axis=1))
@@ -391,10 +392,10 @@ class GradientBoostingRegressor(AbstractHostRegressor, AbstractOfTrees):
     def predict_dist(self, X: Any) -> Predictive:
         """p(y | x) for each row."""
         X = self._inputs(X)
-        return Predictive(self.family_, self.trees_.eta(X, self.n_jobs))
+        return Predictive(self.family_, sum_leaves(self.trees_, X, self.n_jobs))
 
     def _mean(self, X: np.ndarray) -> np.ndarray:
-        eta = self.trees_.eta(X, self.n_jobs)
+        eta = sum_leaves(self.trees_, X, self.n_jobs)
         if type(self.family_) is Normal:
             return eta[:, 0]
         return Predictive(self.family_, eta).mean

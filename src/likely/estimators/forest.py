@@ -34,6 +34,7 @@ from likely.estimators.tree import (
 )
 from likely.families import Mixture, Normal, Predictive
 from likely.models.trees import Trees
+from likely.models.trees.ensemble import sum_leaves
 from likely.models.trees.fitting import (
     Task,
     class_task,
@@ -226,7 +227,7 @@ class RandomForestClassifier(AbstractHostClassifier, AbstractOfTrees):
         return class_predictive(probs, self.classes_)
 
     def _probs(self, X: np.ndarray) -> np.ndarray:
-        return self.trees_.eta(X, self.n_jobs) / self._members
+        return sum_leaves(self.trees_, X, self.n_jobs) / self._members
 
 
 class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
@@ -388,4 +389,4 @@ class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
         return Predictive(self.family_, eta)
 
     def _mean(self, X: np.ndarray) -> np.ndarray:
-        return self.trees_.eta(X, self.n_jobs)[:, 0] / self._members
+        return sum_leaves(self.trees_, X, self.n_jobs)[:, 0] / self._members

@@ -22,6 +22,7 @@ from likely.estimators.host import (
 )
 from likely.families import AbstractFamily, Categorical, Normal, Predictive
 from likely.models.trees import Bins, Grown, Trees, pruned, pruning_path, tree_text
+from likely.models.trees.ensemble import sum_leaves
 from likely.models.trees.fitting import (
     TreeLimits,
     class_task,
@@ -271,7 +272,7 @@ class DecisionTreeClassifier(AbstractHostClassifier, AbstractDrawn):
         return class_predictive(probs, self.classes_)
 
     def _probs(self, X: np.ndarray) -> np.ndarray:
-        return self.trees_.eta(X)
+        return sum_leaves(self.trees_, X)
 
     def _leaf_text(self, value: np.ndarray) -> str:
         label = self.classes_[value.argmax()]
@@ -369,10 +370,10 @@ class DecisionTreeRegressor(AbstractHostRegressor, AbstractDrawn):
     def predict_dist(self, X: Any) -> Predictive:
         """The distribution of the leaf of each row."""
         X = self._inputs(X)
-        return Predictive(self.family_, self.trees_.eta(X))
+        return Predictive(self.family_, sum_leaves(self.trees_, X))
 
     def _mean(self, X: np.ndarray) -> np.ndarray:
-        eta = self.trees_.eta(X)
+        eta = sum_leaves(self.trees_, X)
         if type(self.family_) is Normal:
             return eta[:, 0]
         return Predictive(self.family_, eta).mean

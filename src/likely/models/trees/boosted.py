@@ -59,6 +59,7 @@ class Booster:
         self.signs = signs.astype(np.int8)
         self.gh = np.empty((n, 2), np.int64)
         self.ordered = np.empty((n, 2), np.int64)
+        self.spare = np.empty((2, n), np.int32)
         alike = unit == 1.0 and int(w.max()) == 1
         self.even = alike and n >= MANY and self.bits <= EVEN_BITS
         self.hists = np.empty((most, blocks, 2048), np.int64)
@@ -90,7 +91,7 @@ class Booster:
 
         Returns the tree and, for each leaf, its node and its first and last row.
         """
-        from likely.models.trees.leafwise import grow_leafwise, help_grow
+        from likely.models.trees.leafwise import CONTROL, grow_leafwise, help_grow
 
         limits, n = self.limits, len(self.w)
         gh, ordered, units = self._words(g, h)
@@ -108,8 +109,7 @@ class Booster:
                 self.bits,
             ]
         )
-        control = np.zeros(64, np.int64)
-        control[0] = 1 << 40  # no block to take yet
+        control = np.zeros(CONTROL, np.int64)
         searched, totals, bounds = self.leaf
         job = (
             self.codes,
@@ -127,6 +127,7 @@ class Booster:
             numbers,
             *self.found,
             control,
+            self.spare,
         )
         helpers = self.n_threads - 1 if pool is not None and n > 2048 else 0
         steps = [limits.max_leaves, limits.max_depth, self.bits, 1 + helpers]

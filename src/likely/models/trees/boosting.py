@@ -31,7 +31,7 @@ from likely.families import (
 )
 from likely.models.trees.bins import Bins
 from likely.models.trees.boosted import Booster, Limits
-from likely.models.trees.compiled import share, stretches, threads
+from likely.models.trees.compiled import stretches, threads
 from likely.models.trees.derivatives import (
     BERNOULLI,
     CATEGORICAL,
@@ -49,6 +49,8 @@ from likely.typing import Batch
 
 LOCATIONS = (Normal, Laplace, StudentT, Huber)
 """Families whose first entry of η has the units of y."""
+MANY = 20_000
+"""Rows from which on threads share a pass over them."""
 SEEN = 10_000
 """The training loss is followed on this many rows."""
 
@@ -123,7 +125,6 @@ def boost(  # noqa: PLR0915, PLR0917, C901
     )
     start = marginal(family, data.y, data.w)
     eta = np.tile(start, (n, 1))
-    derive = derivatives_of(family, data.y, n_threads)
     held = None if validation is None else _Held(family, bins, validation, start)
     has_location = isinstance(family, LOCATIONS)
     squared = type(family) is Normal and family.scale is not None
@@ -133,7 +134,8 @@ def boost(  # noqa: PLR0915, PLR0917, C901
     history: dict[str, list[float]] = {"loss": []} | ({"val_loss": []} if held else {})
     grown: list[Grown] = []
     kept = 0
-    pool = ThreadPoolExecutor(max(n_threads - 1, 1)) if n_threads > 1 else None
+    pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
+    derive = derivatives_of(family, data.y, pool, n_threads)
     try:
         for r in range(settings.rounds):
             rng = np.random.default_rng([settings.seed, r])
@@ -211,6 +213,10 @@ class _Losses:
             r = (self.y[: len(eta)] - eta[:, 0]) / s
             nats = 0.5 * r * r + np.log(s) + 0.5 * np.log(2 * np.pi)
             return float(nats @ self.w / self.w.sum())
+        if type(self.family) is Bernoulli:
+            log_odds = eta[:, 0]
+            nats = np.logaddexp(0, log_odds) - self.y[: len(eta)] * log_odds
+            return float(nats @ self.w / self.w.sum())
         with float64():
             nats = np.asarray(_nats(self.family, pad_rows(eta), self.y))[: len(eta)]
         return float(nats @ self.w / self.w.sum())
@@ -279,9 +285,15 @@ def _nats(family, eta, y):
 
 
 def derivatives_of(
-    family: AbstractFamily, y: Float[np.ndarray, " n"], n_threads: int = 1
+    family: AbstractFamily,
+    y: Float[np.ndarray, " n"],
+    pool: ThreadPoolExecutor | None = None,
+    n_threads: int = 1,
 ) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """A function from η, (n, k), to first and second derivatives, each (k, n)."""
+    """A function from η, (n, k), to first and second derivatives, each (k, n).
+
+    The arrays of closed forms are filled anew by every call.
+    """
     kind = _closed(family)
     k, n = family.n_eta, len(y)
     if kind is None:
@@ -294,15 +306,19 @@ def derivatives_of(
             return np.ascontiguousarray(g.T), np.ascontiguousarray(h.T)
 
         return automatic
-    parts = stretches(n, n_threads if n > 20_000 else 1)
+    g, h = np.empty((k, n)), np.empty((k, n))
+    few = pool is None or n <= MANY or kind == FIXED_NORMAL
+    first, *others = stretches(n, 1 if few else n_threads)
 
     def closed(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        g, h = np.empty((k, n)), np.empty((k, n))
-
-        def one(part: tuple[int, int]) -> None:
-            closed_form(kind, eta, y, g, h, *part)
-
-        share(one, parts, n_threads)
+        waiting = [
+            pool.submit(closed_form, kind, eta, y, g, h, *part)
+            for part in others
+            if pool is not None
+        ]
+        closed_form(kind, eta, y, g, h, *first)
+        for part in waiting:
+            part.result()
         return g, h
 
     return closed

@@ -130,13 +130,7 @@ class Trees(eqx.Module):
         self, X: Float[np.ndarray, "n d"], n_jobs: int | None = None
     ) -> Float[np.ndarray, "n k"]:
         """`start` plus the sum of the leaves of each row."""
-        from likely.models.trees.kernels import add_leaves
-
-        out = np.empty((len(X), len(self.start)))
-        out[:] = self.start
-        tail = (self.roots, self.groups, self.value, out)
-        self._for_parts(add_leaves, X, tail, n_jobs)
-        return out
+        return sum_leaves(self, X, n_jobs)
 
     def eta_of(self, t: int, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n k"]:
         """What one tree adds to each row."""
@@ -144,7 +138,7 @@ class Trees(eqx.Module):
 
         out = np.zeros((len(X), len(self.start)))
         tail = (self.roots[t : t + 2], self.groups[t : t + 1], self.value, out)
-        self._for_parts(add_leaves, X, tail, 1)
+        _for_parts(self, add_leaves, X, tail, 1)
         return out
 
     def leaves(
@@ -154,24 +148,40 @@ class Trees(eqx.Module):
         from likely.models.trees.kernels import find_leaves
 
         out = np.empty((len(X), len(self)), np.int64)
-        self._for_parts(find_leaves, X, (self.roots, out), n_jobs)
+        _for_parts(self, find_leaves, X, (self.roots, out), n_jobs)
         return out
 
-    def _for_parts(self, kernel, X: np.ndarray, tail: tuple, n_jobs) -> None:
-        bins, n = self.bins, len(X)
-        arguments = (
-            np.ascontiguousarray(X),
-            bins.cuts,
-            bins.categorical,
-            self.nodes,
-            self.set_at,
-            self.sets,
-            *tail,
-        )
-        if n * len(self) < 20_000:
-            kernel(*arguments, 0, n)
-            return
-        from likely.models.trees.compiled import share, stretches, threads
 
-        parts = stretches(n, threads(n_jobs))
-        share(lambda part: kernel(*arguments, *part), parts, n_jobs)
+def sum_leaves(
+    trees: Trees, X: Float[np.ndarray, "n d"], n_jobs: int | None = None
+) -> Float[np.ndarray, "n k"]:
+    """`Trees.eta`; a function, since single rows feel what the method of a module costs."""
+    from likely.models.trees.kernels import add_leaves
+
+    start = trees.start
+    out = np.empty((len(X), len(start)))
+    out[:] = start
+    _for_parts(
+        trees, add_leaves, X, (trees.roots, trees.groups, trees.value, out), n_jobs
+    )
+    return out
+
+
+def _for_parts(trees: Trees, kernel, X: np.ndarray, tail: tuple, n_jobs) -> None:
+    bins, n = trees.bins, len(X)
+    arguments = (
+        np.ascontiguousarray(X),
+        bins.cuts,
+        bins.categorical,
+        trees.nodes,
+        trees.set_at,
+        trees.sets,
+        *tail,
+    )
+    if n * len(tail[0]) < 20_000:
+        kernel(*arguments, 0, n)
+        return
+    from likely.models.trees.compiled import share, stretches, threads
+
+    parts = stretches(n, threads(n_jobs))
+    share(lambda part: kernel(*arguments, *part), parts, n_jobs)

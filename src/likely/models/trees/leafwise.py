@@ -6,8 +6,9 @@ $\tfrac12 G^2/(H+λ)$; a split gains the sum of its children's less its own.
 
 G and (H, W) are sums of whole numbers (`fixed_point`; H and the weight W share a word, H in
 the high bits), so the histogram of the larger child is exactly that of the parent less
-that of the smaller one, and no result depends on the number of threads. Each thread takes
-blocks of four features: it fills their histograms and finds their best splits.
+that of the smaller one, and no result depends on the number of threads. Threads take tasks
+from a counter that they meet at: a block of four features, whose histograms are filled and
+best splits found; or a stretch of the rows of a leaf that is split.
 
 Where all rows weigh 1 and have the same second derivative (squared error), H and W are
 both the number of rows. Then one word holds G and that number, which halves the work.
@@ -27,8 +28,12 @@ from likely.models.trees.compiled import inner, kernel
 U = np.uint64
 MAX_LEAVES, MAX_DEPTH, BITS, PARALLEL, ROOT_ALL = range(5)
 MIN_LEAF, MIN_HESSIAN, MIN_GAIN, L2, SMOOTH, UNIT_G, UNIT_H, UNIT_W = range(8)
-NEXT, DONE, QUIT, START, STOP, SMALL, LARGE, GATHERED = range(0, 64, 8)  # apart
+LEFT, DONE, QUIT, START, STOP, SMALL, LARGE, GATHERED = range(0, 64, 8)  # apart
 # beside SMALL and LARGE: where their histograms are
+PHASE, FEATURE, LOW, WIDTH, GATHER, CHOSEN = 64, 65, 66, 67, 68, 69
+COUNTS, CONTROL = 80, 128  # of the stretches: rows that go left
+BLOCKS, PART, MOVE = range(3)  # the phases
+STRETCHES, LONG = 16, 8192  # in how many, and from how many rows on, leaves are split
 BLOCK, SPINS, WORTH = 2048, 64, 24_576
 
 
@@ -108,7 +113,7 @@ def order(hist, n_bins, numbers, bins, keys):
 
 @inner
 @no_type_check
-def best_cut(hist, n_bins, categorical, sign, total, bounds, numbers):  # noqa: PLR0917, C901
+def best_cut(hist, n_bins, categorical, sign, total, bounds, numbers):  # noqa: PLR0915, PLR0917, C901
     """The best split of one feature: gain, code or number of categories, direction."""
     unit_g, unit_h, unit_w = numbers[UNIT_G], numbers[UNIT_H], numbers[UNIT_W]
     l2, least, least_h = numbers[L2], numbers[MIN_LEAF], numbers[MIN_HESSIAN]
@@ -148,8 +153,11 @@ def best_cut(hist, n_bins, categorical, sign, total, bounds, numbers):  # noqa: 
             h2 += l2
             g1 = g * unit_g
             g2 = G - g1
-            if free:
-                gain = 0.5 * (g1 * g1 * h2 + g2 * g2 * h1) / (h1 * h2) - whole
+            if free:  # no division unless it is the best so far
+                above, below = g1 * g1 * h2 + g2 * g2 * h1, h1 * h2
+                if above <= 2 * (best + whole) * below:
+                    continue
+                gain = 0.5 * above / below - whole
             else:
                 v1, v2 = value_of(g1, h1, bounds), value_of(g2, h2, bounds)
                 if sign * (v2 - v1) < 0:
@@ -181,9 +189,10 @@ JOB = types.Tuple(
         int32[:, ::1],
         boolean[:, ::1],
         int64[::1],
+        int32[:, ::1],
     )
 )
-"""What threads share: see `boosted.workspace`."""
+"""What threads share: see `boosted.Booster.grow`."""
 
 
 @inner
@@ -232,28 +241,109 @@ def do_block(b, job):
 
 @inner
 @no_type_check
-def take_blocks(job):
-    """Do blocks that nobody has taken, until there are none."""
-    control, n_blocks = job[16], len(job[0])
-    while atomic_load(control, NEXT) < n_blocks:
-        b = atomic_add(control, NEXT, 1)
-        if b < n_blocks:
-            do_block(b, job)
+def goes_left(code, low, width, chosen):
+    """Whether a row with this code is on the left: 1 or 0."""
+    if low == 2:
+        return int64((chosen[code >> U(6)] >> (code & U(63))) & U(1))
+    return int64(((code - U(low)) & U(255)) <= U(width))
+
+
+@inner
+@no_type_check
+def stretch(c, control):
+    """The rows of stretch c of the leaf."""
+    start, n = control[START], control[STOP] - control[START]
+    return start + n * c // STRETCHES, start + n * (c + 1) // STRETCHES
+
+
+@inner
+@no_type_check
+def part_stretch(c, job):
+    """Rows of a stretch that go left, and those that go right, each to a place apart."""
+    codes, rows, control, spare = job[0], job[1], job[16], job[17]
+    first, last = stretch(c, control)
+    f, low, width = control[FEATURE], control[LOW], control[WIDTH]
+    own, shift = codes[f >> 2], U(8 * (f & 3))
+    chosen = np.empty(4, np.uint64)
+    for i in range(4):
+        chosen[i] = U(control[CHOSEN + i])
+    a, b = first, first
+    for i in range(first, last):
+        row = rows[i]
+        spare[0, a] = row
+        spare[1, b] = row
+        left = goes_left((U(own[row]) >> shift) & U(255), low, width, chosen)
+        a += left
+        b += 1 - left
+    control[COUNTS + c] = a - first
+
+
+@inner
+@no_type_check
+def move_stretch(c, job):
+    """Both to where they belong; the derivatives of the smaller child in its order."""
+    rows, gh, ordered, control, spare = job[1], job[2], job[3], job[16], job[17]
+    first, last = stretch(c, control)
+    left, before, middle = control[COUNTS + c], int64(0), control[START]
+    for i in range(STRETCHES):
+        middle += control[COUNTS + i]
+        if i < c:
+            before += control[COUNTS + i]
+    to_left, to_right = control[START] + before, middle + first - control[START]
+    to_right -= before
+    for i in range(left):
+        rows[to_left + i] = spare[0, first + i]
+    for i in range(last - first - left):
+        rows[to_right + i] = spare[1, first + i]
+    if control[GATHER] == 1:
+        gather(rows, gh, ordered, to_left, to_left + left, control[START])
+    elif control[GATHER] == 2:
+        gather(rows, gh, ordered, to_right, to_right + last - first - left, middle)
+
+
+@inner
+@no_type_check
+def gather(rows, gh, ordered, first, last, origin):  # noqa: PLR0917
+    """The derivatives of some rows, in their order."""
+    if gh.shape[1] == 1:
+        for i in range(first, last):
+            ordered[i - origin, 0] = gh[rows[i], 0]
+    else:
+        for i in range(first, last):
+            row = rows[i]
+            ordered[i - origin, 0], ordered[i - origin, 1] = gh[row, 0], gh[row, 1]
+
+
+@inner
+@no_type_check
+def take_tasks(job):
+    """Do tasks that nobody has taken, until there are none.
+
+    What a task is about is read after it was taken, and cannot change before it is done.
+    """
+    control = job[16]
+    while atomic_load(control, LEFT) > 0:
+        c = atomic_add(control, LEFT, -1) - 1
+        if c >= 0:
+            phase = control[PHASE]
+            if phase == BLOCKS:
+                do_block(c, job)
+            elif phase == PART:
+                part_stretch(c, job)
+            else:
+                move_stretch(c, job)
             atomic_add(control, DONE, 1)
 
 
 @kernel(void(JOB))
 @no_type_check
 def help_grow(job):
-    """What the other threads do: take blocks until the tree is done.
-
-    What a block is about is read after it was taken, and cannot change before it is done.
-    """
-    control, n_blocks = job[16], len(job[0])
+    """What the other threads do: take tasks until the tree is done."""
+    control = job[16]
     while atomic_load(control, QUIT) == 0:
-        take_blocks(job)
+        take_tasks(job)
         for _ in range(SPINS):
-            if atomic_load(control, NEXT) < n_blocks:
+            if atomic_load(control, LEFT) > 0:
                 break
         else:
             give_way()
@@ -261,41 +351,53 @@ def help_grow(job):
 
 @inner
 @no_type_check
-def do_blocks(job, shared):
-    """All blocks, by this thread and those that help."""
-    control, n_blocks = job[16], len(job[0])
-    if not shared:
-        for b in range(n_blocks):
-            do_block(b, job)
-        return
+def do_tasks(job, phase, tasks):
+    """All tasks of a phase, by this thread and those that help."""
+    control = job[16]
+    control[PHASE] = phase
     atomic_swap(control, DONE, 0)
-    atomic_swap(control, NEXT, 0)
-    take_blocks(job)
-    while atomic_load(control, DONE) < n_blocks:
+    atomic_swap(control, LEFT, tasks)
+    take_tasks(job)
+    while atomic_load(control, DONE) < tasks:
         for _ in range(SPINS):
-            if atomic_load(control, DONE) == n_blocks:
+            if atomic_load(control, DONE) == tasks:
                 break
         else:
             give_way()
+
+
+@inner
+@no_type_check
+def part_together(job, start, stop, test, most):  # noqa: PLR0917
+    """`part` by all threads, and the smaller child's derivatives gathered."""
+    control = job[16]
+    low, width, f, chosen = test
+    control[START], control[STOP], control[FEATURE] = start, stop, f
+    control[LOW], control[WIDTH] = low, width
+    for i in range(4):
+        control[CHOSEN + i] = int64(chosen[i])
+    do_tasks(job, PART, STRETCHES)
+    middle = start
+    for c in range(STRETCHES):
+        middle += control[COUNTS + c]
+    control[GATHER] = 0 if most else (1 if middle - start <= stop - middle else 2)
+    do_tasks(job, MOVE, STRETCHES)
+    return middle
 
 
 @inner
 @no_type_check
 def part(codes, rows, start, stop, spare, test):  # noqa: PLR0917
     """Rows that go left first, in their order; where the others begin."""
-    low, width, place, chosen = test
-    a, b, shift = start, 0, U(8 * place)
+    low, width, f, chosen = test
+    a, b, shift = start, 0, U(8 * (f & 3))
     for i in range(start, stop):
         row = rows[i]
-        code = (U(codes[row]) >> shift) & U(255)
-        if low == 2:
-            goes_left = (chosen[code >> U(6)] >> (code & U(63))) & U(1)
-        else:
-            goes_left = U(((code - U(low)) & U(255)) <= U(width))
+        left = goes_left((U(codes[row]) >> shift) & U(255), low, width, chosen)
         rows[a] = row
         spare[b] = row
-        a += int64(goes_left)
-        b += 1 - int64(goes_left)
+        a += left
+        b += 1 - left
     for i in range(b):
         rows[a + i] = spare[i]
     return a
@@ -323,7 +425,7 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
     """
     codes, rows, gh, ordered, hists, searched, _, n_bins = job[:8]
     categorical, signs, totals, bounds, numbers, gains, places, directions = job[8:16]
-    control = job[16]
+    control, spare = job[16], job[17][0]
     most, d, n = int64(limits[MAX_LEAVES]), len(n_bins), len(rows)
     n_blocks, bits = len(codes), int64(limits[BITS])
     shift, mask = U(bits), (int64(1) << bits) - int64(1)
@@ -334,11 +436,10 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
     # for each leaf: node, first and last row, depth
     leaves = np.zeros((most, 4), np.int64)
     best, best_feature = np.full(most, -np.inf), np.zeros(most, np.int64)
-    spare = np.empty(n, np.int32)
     bins, keys = np.empty(256, np.int64), np.empty(256)
     chosen = np.zeros(4, np.uint64)
     slot = np.zeros(most, np.int64)  # where the histograms of a leaf are
-    even = gh.shape[1] == 1
+    even, ready = gh.shape[1] == 1, False
     leaves[0, 2] = n
     totals[0, :] = 0
     bounds[:, 0], bounds[:, 1] = -np.inf, np.inf
@@ -355,17 +456,17 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
         if searched[small] or (large >= 0 and searched[large]):
             start, stop = leaves[small, 1], leaves[small, 2]
             gathered = limits[ROOT_ALL] == 0 or large >= 0
-            if gathered:
-                for i in range(stop - start):
-                    row = rows[start + i]
-                    ordered[i, 0] = gh[row, 0]
-                    if not even:
-                        ordered[i, 1] = gh[row, 1]
+            if gathered and not ready:
+                gather(rows, gh, ordered, start, stop, start)
             control[START], control[STOP], control[GATHERED] = start, stop, gathered
             control[SMALL], control[LARGE] = small, large
             control[SMALL + 1], control[LARGE + 1] = slot[small], slot[max(large, 0)]
             worth = (stop - start + 1024) * n_blocks > WORTH
-            do_blocks(job, limits[PARALLEL] > 1 and worth)
+            if limits[PARALLEL] > 1 and worth:
+                do_tasks(job, BLOCKS, n_blocks)
+            else:
+                for b in range(n_blocks):
+                    do_block(b, job)
         for side in range(2):
             leaf = small if side == 0 else large
             if leaf < 0:
@@ -418,9 +519,12 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
             else:
                 low = 1
         width = 0 if low == 2 else cut - low
-        middle = part(
-            codes[f >> 2], rows, start, stop, spare, (low, width, f & 3, chosen)
-        )
+        test, ready = (low, width, f, chosen), False
+        if limits[PARALLEL] > 1 and stop - start > LONG:
+            middle = part_together(job, start, stop, test, n_leaves + 1 == most)
+            ready = n_leaves + 1 < most
+        else:
+            middle = part(codes[f >> 2], rows, start, stop, spare, test)
         word = (U(n_nodes) << U(32)) | (U(f) << U(16)) | (U(low) << U(8))
         nodes[node] = word | U(width & 255)
         gain_of[node] = best[leaf]
