@@ -90,9 +90,12 @@ def _wrong_in(out: Path) -> str:
 
 
 def _wrong_in_predictions(path: Path, out: Path) -> str:
-    """The saved model predicts the very file."""
+    """The saved model predicts the very file, unless a row that was left out is infinite."""
     done = CliRunner().invoke(app, ["predict", str(out), str(path)])
-    return "" if done.exit_code == 0 else f"predict: {done.stderr.strip()[-200:]}"
+    infinite = done.exit_code == 2 and "contains infinity" in done.stderr
+    if done.exit_code == 0 or infinite:
+        return ""
+    return f"predict: {done.stderr.strip()[-200:]}"
 
 
 def main() -> None:

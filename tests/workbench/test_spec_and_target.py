@@ -96,6 +96,7 @@ def test_the_user_may_say_otherwise():
     [
         ([1.0] * 20, "", "nothing to learn"),
         (["a"] * 20, "", "one value only"),
+        ([None] * 20, "categorical", "no values"),
         (["a"] * 20 + ["b"], "", "one row only"),
         ([1e200, 2e200, -3e200] * 9, "", "change its unit"),
         ([str(i // 2) + "x" for i in range(300)], "", "too many"),

@@ -125,6 +125,8 @@ def _what(kind: str) -> str:
 def _class(name: str, values: Any, family: str, reason: str):
     """Labels as numbers, in the order in which people would write them."""
     levels = as_levels(values, name)
+    if (levels.codes < 0).all():
+        raise InputError(f"the target {name!r} has no values; name another column.")
     count = np.bincount(levels.codes[levels.codes >= 0], minlength=len(levels.words))
     single, different = np.flatnonzero(count == 1), int((count > 0).sum())
     if different > MANY:
