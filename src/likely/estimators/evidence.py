@@ -8,6 +8,7 @@ robust errors. Only present rows take part.
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -153,13 +154,11 @@ def _unscaled(evidence: _Rows) -> Float[Array, "q q"]:
 def _sandwich(evidence: _Rows, kind: str) -> Float[Array, "q q"]:
     slope, bend = _free(evidence)
     bread = inverse(information(evidence.A, bend, evidence.w))
-    p = evidence.A.shape[1]
-    leverage = jnp.zeros_like(evidence.w)
-    for j in range(bend.shape[1]):
-        part = bread[j * p : j * p + p, j * p : j * p + p]
-        along = jnp.sum((evidence.A @ part) * evidence.A, 1)
-        leverage = leverage + along * bend[:, j, j]
-    rows = scores(evidence.A, slope)
+    A, k, p = evidence.A, bend.shape[1], evidence.A.shape[1]
+    own = bread.reshape(k, p, k, p)[jnp.arange(k), :, jnp.arange(k)]
+    along = jax.lax.map(lambda part: jnp.sum((A @ part) * A, 1), own)
+    leverage = jnp.sum(along * jnp.diagonal(bend, axis1=1, axis2=2).T, 0)
+    rows = scores(A, slope)
     return sandwich(bread, rows, leverage, evidence.w, kind=kind)
 
 

@@ -44,9 +44,12 @@ def information(
     A: Float[Array, "n p"], bend: Float[Array, "n k k"], w: Float[Array, " n"]
 ) -> Float[Array, "q q"]:
     """Σ wᵢ aᵢaᵢᵀ ⊗ l″ᵢ, coefficients ordered entry of η by entry of η."""
-    k = bend.shape[1]
-    blocks = [[weighted_gram(A, w * bend[:, i, j]) for j in range(k)] for i in range(k)]
-    return jnp.block(blocks)
+    k, p = bend.shape[1], A.shape[1]
+    if k == 1:
+        return weighted_gram(A, w * bend[:, 0, 0])
+    pairs = bend.reshape(len(A), k * k).T
+    blocks = jax.lax.map(lambda bend: weighted_gram(A, w * bend), pairs)
+    return blocks.reshape(k, k, p, p).swapaxes(1, 2).reshape(k * p, k * p)
 
 
 def joint_information(

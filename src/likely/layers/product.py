@@ -18,7 +18,7 @@ from jaxtyping import Float
 
 NARROW = 16
 """Columns of W up to which the derivative is computed as (GᵀX)ᵀ."""
-SMALL = 2**19
+SMALL = 3 * 2**19
 """Multiplications up to which Xᵀ is laid out first."""
 
 

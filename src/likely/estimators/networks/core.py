@@ -245,7 +245,10 @@ class AbstractNetwork(AbstractPredictor):
         self, hyper: dict, batch: Batch, other: Batch | None, begin: Network | None
     ) -> tuple[Member, Rows]:
         """What is each member's own, and what all share."""
-        batch = pad(batch)
+        settings, learner = self._settings(), self.learner_
+        by_steps = isinstance(learner.solver, AbstractFirstOrder)
+        size = settings.padded_rows(len(batch.w)) if by_steps else None
+        batch = pad(batch, size)
         members = members_of(
             key_of(self._option("random_state")),
             self._members(),
@@ -253,9 +256,8 @@ class AbstractNetwork(AbstractPredictor):
             bootstrap=bool(self._option("bootstrap")),
             begin=begin,
         )
-        learner = self.learner_
-        if isinstance(learner.solver, AbstractFirstOrder):  # an epoch of its own rows
-            solver = self._settings().first_order(members.w.shape[1])
+        if by_steps:  # an epoch of its own rows
+            solver = settings.first_order(members.w.shape[1])
             learner = eqx.tree_at(lambda each: each.solver, learner, solver)
         patience = np.asarray(self._option("n_iter_no_change"), np.int32)
         if other is None:

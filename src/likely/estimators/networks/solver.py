@@ -6,6 +6,7 @@ import equinox as eqx
 import numpy as np
 
 from likely.core.checks import InputError
+from likely.core.rows import size_class
 from likely.solvers import (
     LBFGS,
     Adam,
@@ -91,6 +92,18 @@ class Settings(NamedTuple):
             average=self._average(per_epoch),
         )
         return self._augmented(adam)
+
+    def padded_rows(self, n: int) -> int:
+        """To how many rows n are padded: whole minibatches, of few different numbers."""
+        own = isinstance(self.solver, AbstractFirstOrder)
+        rows = self.solver.batch_size if own else self.batch_rows
+        if rows is None:
+            return size_class(n)
+        if n <= rows:
+            return min(size_class(n), rows)
+        count = -(-n // rows)
+        step = max(1, (1 << count.bit_length() - 1) // 16)
+        return rows * step * -(-count // step)
 
     def _augmented(self, solver: AbstractFirstOrder) -> AbstractFirstOrder:
         """The solver that disturbs each batch as the augmentation says."""
