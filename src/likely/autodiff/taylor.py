@@ -15,7 +15,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from scipy import integrate
+import scipy
 
 from likely.core.checks import InputError
 from likely.core.precision import float64
@@ -161,7 +161,7 @@ class TaylorSeries:
                 top = float(self.next_derivative(_double(t)))
             return top * (x - t) ** self.order / math.factorial(self.order)
 
-        return float(integrate.quad(integrand, self.at, x, epsabs=1e-12)[0])
+        return float(scipy.integrate.quad(integrand, self.at, x, epsabs=1e-12)[0])
 
 
 def taylor_series(f: Callable, at: float, order: int) -> TaylorSeries:

@@ -88,7 +88,8 @@ def train_members(
     outline = _outline(build, *_shapes(members, shared), capacity)
     size = at_once or outline.at_once(memory)
     devices = 1 if mesh is None else mesh.size
-    size = min(m, size) if devices == 1 else -(-min(m, size) // devices) * devices
+    groups = -(-m // min(m, size))  # of equal size, so that one program does for all
+    size = -(-m // (groups * devices)) * devices
     audience = (callbacks,) if callable(callbacks) else tuple(callbacks)
     found = []
     for start in range(0, m, size):
