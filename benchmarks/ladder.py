@@ -125,7 +125,7 @@ def number_peers(count: bool):
     loss = "poisson" if count else "squared_error"
     boosting = ensemble.HistGradientBoostingRegressor(loss=loss, random_state=0)
     network = neural_network.MLPRegressor(
-        (64,), early_stopping=True, max_iter=300, random_state=0
+        hidden_layer_sizes=(64,), early_stopping=True, max_iter=300, random_state=0
     )
     forest = ensemble.RandomForestRegressor(300, min_samples_leaf=2, random_state=0)
     yield "linear", "scaled", linear
