@@ -1,5 +1,10 @@
 """scikit-learn's conformance suite, on every estimator of the registry."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from registries.estimators import CHECKS, ESTIMATORS, FAILS, FEWER
 from sklearn.utils.estimator_checks import (
@@ -23,3 +28,19 @@ def test_there_are_at_least_sixty_checks(name):
     estimator = ESTIMATORS[name]
     least, _ = FEWER.get(type(estimator).__name__, (CHECKS, ""))
     assert sum(1 for _ in estimator_checks_generator(estimator)) >= least
+
+
+@pytest.mark.slow
+def test_the_check_that_needs_a_setting():
+    """One check is skipped unless SciPy is first imported with this setting."""
+    code = (
+        "import warnings; warnings.simplefilter('ignore');"
+        "from registries.estimators import ESTIMATORS;"
+        "from sklearn.utils.estimator_checks import check_array_api_input as check;"
+        "[check(name, e, 'numpy', expect_only_array_outputs=False)"
+        " for name, e in ESTIMATORS.items()]"
+    )
+    folder = Path(__file__).parents[1]
+    settings = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    command = [sys.executable, "-c", code]
+    subprocess.run(command, check=True, timeout=600, cwd=folder, env=settings)
