@@ -1,14 +1,48 @@
 """scikit-learn's conformance suite, on every estimator of the registry."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
-from registries.estimators import ESTIMATORS, FAILS
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from registries.estimators import CHECKS, ESTIMATORS, FAILS, FEWER, WRAPPERS
+from sklearn.utils.estimator_checks import (
+    estimator_checks_generator,
+    parametrize_with_checks,
+)
+
+ALL = ESTIMATORS | WRAPPERS
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @parametrize_with_checks(
-    list(ESTIMATORS.values()),
+    list(ALL.values()),
     expected_failed_checks=lambda estimator: FAILS.get(type(estimator).__name__, {}),
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_there_are_at_least_sixty_checks(name):
+    """Each tag that an estimator does not have takes some away."""
+    estimator = ALL[name]
+    least, _ = FEWER.get(type(estimator).__name__, (CHECKS, ""))
+    assert sum(1 for _ in estimator_checks_generator(estimator)) >= least
+
+
+@pytest.mark.slow
+def test_the_check_that_needs_a_setting():
+    """One check is skipped unless SciPy is first imported with this setting."""
+    code = (
+        "import warnings; warnings.simplefilter('ignore');"
+        "from registries.estimators import ESTIMATORS, WRAPPERS;"
+        "from sklearn.utils.estimator_checks import check_array_api_input as check;"
+        "[check(name, e, 'numpy', expect_only_array_outputs=False)"
+        " for name, e in (ESTIMATORS | WRAPPERS).items()]"
+    )
+    folder = Path(__file__).parents[1]
+    settings = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    command = [sys.executable, "-c", code]
+    subprocess.run(command, check=True, timeout=600, cwd=folder, env=settings)

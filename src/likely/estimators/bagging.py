@@ -16,11 +16,11 @@ from likely.core.checks import InputError
 from likely.estimators.forest import _sample_size, draws
 from likely.estimators.host import (
     AbstractHostClassifier,
-    AbstractHostRegressor,
     Rows,
     positive,
     seed_of,
 )
+from likely.estimators.outputs import AbstractOutputs
 from likely.estimators.progress import Progress
 from likely.estimators.tree import (
     DecisionTreeClassifier,
@@ -156,10 +156,12 @@ class BaggingClassifier(AbstractHostClassifier):
         return sums / len(self.estimators_)
 
 
-class BaggingRegressor(AbstractHostRegressor):
+class BaggingRegressor(AbstractOutputs):
     """Any regressor on bootstraps: the mixture of the members' distributions.
 
     Members that give no distribution count as normals with the error seen out of bag.
+    Several outputs, y of shape (n, q), get members of their own, on the same bootstraps,
+    and are independent given x.
 
     Args:
         estimator: a regressor whose `fit` takes `sample_weight`; a decision tree unless
@@ -175,8 +177,10 @@ class BaggingRegressor(AbstractHostRegressor):
     Attributes:
         estimators_: the members.
         columns_: the columns of each.
-        scale_: root of the mean squared error, out of bag where there is such a row.
-        oob_score_: R² out of bag.
+        outputs_: with several outputs, the fitted bag of each (and no `estimators_`).
+        scale_: root of the mean squared error, out of bag where there is such a row; of
+            each output.
+        oob_score_: R² out of bag, the mean over outputs.
     """
 
     estimators_: list
@@ -209,10 +213,12 @@ class BaggingRegressor(AbstractHostRegressor):
 
         Args:
             X: (n, d) inputs.
-            y: (n,) numbers.
+            y: (n,) numbers, or (n, q): a model for each column.
             sample_weight: how often each row counts.
         """
         rows = self._rows(X, y, sample_weight)
+        if self._has_columns(rows):
+            return self._fit_each(X, y, sample_weight=sample_weight)
         base = DecisionTreeRegressor() if self.estimator is None else self.estimator
         unseen = _fit_members(self, base, rows, rows.y)
         said = np.stack(_of_members(self, rows.X, "predict"))
@@ -228,9 +234,8 @@ class BaggingRegressor(AbstractHostRegressor):
             self.oob_score_ = float(1 - error / spread) if spread > 0 else 0.0
         return self
 
-    def predict_dist(self, X: Any) -> Predictive:
+    def _one_dist(self, X: np.ndarray) -> Predictive:
         """The mixture of the members for each row."""
-        X = self._inputs(X)
         if hasattr(self.estimators_[0], "predict_dist"):
             said = _of_members(self, X, "predict_dist")
             families = {type(dist.family) for dist in said}
@@ -242,7 +247,7 @@ class BaggingRegressor(AbstractHostRegressor):
         log_scale = np.full(mean.shape, np.log(self.scale_))
         return _mixture(Normal(), np.stack([mean, log_scale], axis=2))
 
-    def _mean(self, X: np.ndarray) -> np.ndarray:
+    def _one_mean(self, X: np.ndarray) -> np.ndarray:
         return np.mean(_of_members(self, X, "predict"), axis=0)
 
 

@@ -9,12 +9,12 @@ from sklearn.utils.validation import check_array
 from likely.core.checks import InputError
 from likely.estimators.host import (
     AbstractHostClassifier,
-    AbstractHostRegressor,
     Rows,
     class_weights,
     positive,
     seed_of,
 )
+from likely.estimators.outputs import AbstractOutputs
 from likely.estimators.progress import Progress
 from likely.estimators.tree import AbstractOfTrees, code_table
 from likely.families import AbstractFamily, Bernoulli, Categorical, Normal, Predictive
@@ -271,8 +271,11 @@ class GradientBoostingClassifier(AbstractHostClassifier, AbstractOfTrees):
         return p / p.sum(axis=1, keepdims=True)
 
 
-class GradientBoostingRegressor(AbstractHostRegressor, AbstractOfTrees):
+class GradientBoostingRegressor(AbstractOutputs, AbstractOfTrees):
     """Boosted trees for numbers: the parameters of any family.
+
+    Several outputs, y of shape (n, q), are boosted one by one (each stops for itself) and
+    are independent given x.
 
     Args:
         family: of `likely.families`: `Normal()` models mean and scale, `Poisson()`,
@@ -304,7 +307,9 @@ class GradientBoostingRegressor(AbstractHostRegressor, AbstractOfTrees):
     Attributes:
         family_: the family of p(y | x).
         trees_: the trees as flat arrays.
-        n_estimators_: rounds that were kept.
+        outputs_: with several outputs, the fitted model of each (and no `trees_` and
+            `history_`).
+        n_estimators_: rounds that were kept, of each output.
         history_: the losses of each round, nats per unit of weight: `loss` (followed on
             up to 10,000 training rows) and `val_loss`.
         feature_importances_: share of all gain, on the training rows; it favours
@@ -367,12 +372,16 @@ class GradientBoostingRegressor(AbstractHostRegressor, AbstractOfTrees):
 
         Args:
             X: (n, d) inputs; NaN is "missing".
-            y: (n,) numbers.
+            y: (n,) numbers, or (n, q): a model for each column.
             sample_weight: how often each row counts.
             X_val: rows to stop by.
-            y_val: their numbers.
+            y_val: their numbers, in as many columns as y.
         """
         rows = self._rows(X, y, sample_weight)
+        if self._has_columns(rows):
+            return self._fit_each(
+                X, y, sample_weight=sample_weight, X_val=X_val, y_val=y_val
+            )
         if self.family is not None and not isinstance(self.family, AbstractFamily):
             raise InputError(
                 f"family is {self.family!r}; give one of likely.families, or None."
@@ -389,12 +398,11 @@ class GradientBoostingRegressor(AbstractHostRegressor, AbstractOfTrees):
     def _targets(self, y: Any) -> np.ndarray:
         return self._encode(y)
 
-    def predict_dist(self, X: Any) -> Predictive:
+    def _one_dist(self, X: np.ndarray) -> Predictive:
         """p(y | x) for each row."""
-        X = self._inputs(X)
         return Predictive(self.family_, sum_leaves(self.trees_, X, self.n_jobs))
 
-    def _mean(self, X: np.ndarray) -> np.ndarray:
+    def _one_mean(self, X: np.ndarray) -> np.ndarray:
         eta = sum_leaves(self.trees_, X, self.n_jobs)
         if type(self.family_) is Normal:
             return eta[:, 0]

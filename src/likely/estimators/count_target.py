@@ -11,10 +11,13 @@ from typing import Any, no_type_check
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likely.core.checks import InputError, check_weights
 from likely.estimators.counts import NegativeBinomialRegressor, PoissonRegressor
+from likely.estimators.shell import _without_absent
+from likely.estimators.sparse import dense
 
 MAKERS = {"negative_binomial": NegativeBinomialRegressor, "poisson": PoissonRegressor}
 SHARE = 0.05
@@ -61,12 +64,17 @@ class CountTarget(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             raise InputError(
                 f"family is {self.family!r}; give one of {', '.join(MAKERS)}."
             )
-        X, y = np.asarray(X, np.float64), np.asarray(y, np.float64)
-        n = len(y)
+        if sample_weight is not None:
+            y = _without_absent(y, np.asarray(sample_weight))
+        X, y = validate_data(
+            self, dense(X), y, dtype=np.float64, y_numeric=True, ensure_all_finite=False
+        )
+        y, n = y.astype(np.float64), len(y)
         w = check_weights(np.ones(n) if sample_weight is None else sample_weight, n)
         X, y, w = X[w > 0], y[w > 0], w[w > 0]
+        if len(y) < 2:
+            raise InputError("there is one sample only; a fold needs others to learn.")
         self.regressor_ = _fitted(self.regressor, X, y, w)
-        self.n_features_in_ = X.shape[1]
         self.least_ = SHARE * max(float(np.average(y, weights=w)), 1e-3)
         means = getattr(self.regressor_, "oob_prediction_", None)
         if means is None:
@@ -81,6 +89,9 @@ class CountTarget(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     def predict_dist(self, X: Any) -> Any:
         """p(y | x) for each row."""
         check_is_fitted(self)
+        X = validate_data(
+            self, dense(X), reset=False, dtype=np.float64, ensure_all_finite=False
+        )
         return self.counts_.predict_dist(self._logs(self.regressor_.predict(X)))
 
     def predict(self, X: Any) -> np.ndarray:
@@ -92,6 +103,13 @@ class CountTarget(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of the central predictive interval."""
         return self.predict_dist(X).interval(coverage)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.regressor).input_tags
+        tags.input_tags.sparse = True
+        tags.target_tags.positive_only = True
+        return tags
 
     def _logs(self, means: Any) -> np.ndarray:
         """(n, 1) log(m + c)."""

@@ -19,12 +19,12 @@ import numpy as np
 from likely.core.checks import InputError
 from likely.estimators.host import (
     AbstractHostClassifier,
-    AbstractHostRegressor,
     Rows,
     class_weights,
     positive,
     seed_of,
 )
+from likely.estimators.outputs import AbstractOutputs
 from likely.estimators.progress import Progress
 from likely.estimators.tree import (
     AbstractOfTrees,
@@ -230,7 +230,7 @@ class RandomForestClassifier(AbstractHostClassifier, AbstractOfTrees):
         return sum_leaves(self.trees_, X, self.n_jobs) / self._members
 
 
-class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
+class RandomForestRegressor(AbstractOutputs, AbstractOfTrees):
     r"""A random forest for numbers: a mixture of normals, one for each tree.
 
     A leaf with mean m, variance v and weight W is
@@ -239,6 +239,9 @@ class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
     the trees differ by the noise of single rows only, s below 1 takes that back. Both are
     those of largest likelihood out of bag; the mean of the mixture depends on neither.
     Without bootstraps nothing is out of bag: s is 1 and τ the spread of y.
+
+    Several outputs, y of shape (n, q), get a forest each, on the same bootstraps, and are
+    independent given x.
 
     Args:
         n_estimators: the number of trees.
@@ -261,9 +264,10 @@ class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
     Attributes:
         family_: the mixture.
         trees_: the trees as flat arrays; values are mean and variance.
-        scale_: τ.
-        spread_: s.
-        oob_score_: R² out of bag.
+        outputs_: with several outputs, the fitted forest of each (and no `trees_`).
+        scale_: τ, of each output.
+        spread_: s, of each output.
+        oob_score_: R² out of bag, the mean over outputs.
         oob_prediction_: means out of bag, of the rows with weight.
         feature_importances_: share of all gain. It favours features with many values,
             and is measured on the training rows: see `selection.permutation_importance`.
@@ -314,10 +318,12 @@ class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
 
         Args:
             X: (n, d) inputs; NaN is "missing".
-            y: (n,) numbers.
+            y: (n,) numbers, or (n, q): a model for each column.
             sample_weight: how often each row counts.
         """
         rows = self._rows(X, y, sample_weight)
+        if self._has_columns(rows):
+            return self._fit_each(X, y, sample_weight=sample_weight)
         if self.criterion != "squared_error":
             raise InputError(
                 f"criterion is {self.criterion!r}; give 'squared_error' (for the "
@@ -333,7 +339,7 @@ class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
         else:
             judged = np.ones(len(rows.y), bool)
             y, w = rows.y, rows.w
-            mean = self._mean(rows.X)
+            mean = self._one_mean(rows.X)
         self.spread_, self.scale_ = self._lean(rows, found)
         if self.oob_score:
             self.oob_prediction_ = np.full(len(rows.y), np.nan)
@@ -374,9 +380,8 @@ class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
                 best = min(best, (loss, s, float(np.sqrt(share * unit))))
         return best[1], best[2]
 
-    def predict_dist(self, X: Any) -> Predictive:
+    def _one_dist(self, X: np.ndarray) -> Predictive:
         """The mixture of the leaves of each row."""
-        X = self._inputs(X)
         leaves = self.trees_.leaves(X, self.n_jobs)
         mean, variance = self.trees_.value[leaves].transpose(2, 0, 1)
         weight = self.trees_.weight[leaves]
@@ -388,5 +393,5 @@ class RandomForestRegressor(AbstractHostRegressor, AbstractOfTrees):
         eta = np.concatenate([logits, parts.reshape(len(mean), -1)], axis=1)
         return Predictive(self.family_, eta)
 
-    def _mean(self, X: np.ndarray) -> np.ndarray:
+    def _one_mean(self, X: np.ndarray) -> np.ndarray:
         return sum_leaves(self.trees_, X, self.n_jobs)[:, 0] / self._members

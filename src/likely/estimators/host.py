@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -66,10 +67,15 @@ class AbstractHostPredictor(BaseEstimator, ABC):
         if sample_weight is not None:
             y = _without_absent(y, np.asarray(sample_weight))
         X, y = validate_data(
-            self, dense(X), y, dtype=np.float64, ensure_all_finite=False
+            self,
+            dense(X),
+            y,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            multi_output=get_tags(self).target_tags.multi_output,
         )
         if np.asarray(y).dtype.kind == "f" and np.isnan(y).any():
-            row = int(np.argmax(np.isnan(y)))
+            row = int(np.argwhere(np.isnan(y))[0, 0])
             raise InputError(
                 f"y contains NaN (row {row}); remove the row, or give it weight 0."
             )
@@ -114,7 +120,7 @@ class AbstractHostRegressor(RegressorMixin, AbstractHostPredictor, ABC):
                 "predicts numbers: encode y, or use a classifier."
             ) from error
         if not np.isfinite(y).all():
-            row = int(np.argmin(np.isfinite(y)))
+            row = int(np.argwhere(~np.isfinite(y))[0, 0])
             raise InputError(
                 f"y contains infinity (row {row}); remove the row, or give it weight 0."
             )

@@ -8,7 +8,8 @@ from typing import Any, no_type_check
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from likely.core.checks import InputError
 from likely.families import Exponentiated
@@ -30,7 +31,7 @@ class LogTarget(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LogTarget":
         """Fit to log y."""
-        y = np.asarray(y, np.float64)
+        y = column_or_1d(y, warn=True).astype(np.float64)
         present = np.ones(len(y), bool)
         if sample_weight is not None:
             present = np.asarray(sample_weight) > 0
@@ -61,3 +62,9 @@ class LogTarget(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of the central predictive interval."""
         return self.predict_dist(X).interval(coverage)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.regressor).input_tags
+        tags.target_tags.positive_only = True
+        return tags

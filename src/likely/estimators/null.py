@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any, no_type_check
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -16,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likely import families
 from likely.core.checks import InputError, check_weights
-from likely.core.compiling import LEAN
+from likely.core.compiling import lean_jit
 from likely.core.precision import float64
 from likely.core.rows import pad
 from likely.estimators.sparse import dense
@@ -165,7 +164,7 @@ def _marginal(family: AbstractFamily, y: np.ndarray, w: np.ndarray) -> np.ndarra
         return np.asarray(_maximum(family, pad(Batch(None, y, w))))
 
 
-@eqx.filter_jit(compiler_options=LEAN)
+@lean_jit
 def _maximum(family: AbstractFamily, batch: Batch) -> Array:
     return family.marginal(jnp.asarray(batch.y), jnp.asarray(batch.w))
 

@@ -11,7 +11,8 @@ from typing import Any, no_type_check
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from likely.core.checks import check_weights
 from likely.families import Bernoulli, Categorical, Predictive
@@ -43,6 +44,7 @@ class SmoothedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             y: (n,) classes.
             sample_weight: how often each row counts.
         """
+        y = column_or_1d(y, warn=True)
         n = len(y)
         w = check_weights(np.ones(n) if sample_weight is None else sample_weight, n)
         fresh: Any = clone(self.classifier)
@@ -50,7 +52,7 @@ class SmoothedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.classifier_ = fresh.fit(X, y, **weights)
         self.classes_ = self.classifier_.classes_
         self.n_features_in_ = self.classifier_.n_features_in_
-        codes = np.searchsorted(self.classes_, np.asarray(y)[w > 0])
+        codes = np.searchsorted(self.classes_, y[w > 0])
         count = np.bincount(codes, w[w > 0], minlength=len(self.classes_))
         self.prior_ = count / count.sum()
         return self
@@ -70,4 +72,10 @@ class SmoothedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row."""
-        return self.classes_[self.predict_proba(X).argmax(1)]
+        best = self.predict_proba(X).argmax(1)
+        return self.classes_[best]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.classifier).input_tags
+        return tags

@@ -13,13 +13,13 @@ import numpy as np
 from likely.core.checks import InputError
 from likely.estimators.host import (
     AbstractHostClassifier,
-    AbstractHostRegressor,
     Rows,
     class_weights,
     column_mask,
     positive,
     seed_of,
 )
+from likely.estimators.outputs import AbstractOutputs, outputs_of
 from likely.families import AbstractFamily, Categorical, Normal, Predictive
 from likely.models.trees import Bins, Grown, Trees, pruned, pruning_path, tree_text
 from likely.models.trees.ensemble import sum_leaves
@@ -106,8 +106,11 @@ class AbstractOfTrees(ABC):
         """Each feature's share of the gain of all splits, on the training rows.
 
         It favours features with many values, and sees no new rows: to be told what a
-        model needs, ask `likely.selection.permutation_importance`.
+        model needs, ask `likely.selection.permutation_importance`. Of several outputs
+        it is the mean.
         """
+        if models := outputs_of(self):
+            return np.mean([m.feature_importances_ for m in models], axis=0)
         trees = self.trees_
         inside = trees.feature >= 0
         gains = np.maximum(trees.gain[inside], 0.0)
@@ -118,17 +121,34 @@ class AbstractOfTrees(ABC):
     def apply(self, X: Any) -> np.ndarray:
         """(n, trees) the leaf of each row in each tree."""
         X = self._inputs(X)
-        return self.trees_.leaves(X)
+        return self._only.leaves(X)
 
     def shap_values(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Exact SHAP values (n, d, k) and their base (k,); they sum to the prediction.
 
         The prediction is η where trees are boosted, and else what a leaf holds: class
-        frequencies, mean and variance, or η of the family.
+        frequencies, mean and variance, or η of the family; of several outputs, theirs
+        side by side.
         """
         X = self._inputs(X)
+        if models := outputs_of(self):
+            phi, base = zip(*(m._shap_values(X) for m in models), strict=True)
+            return np.concatenate(phi, axis=2), np.concatenate(base)
+        return self._shap_values(X)
+
+    def _shap_values(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         phi, base = shap_values(self.trees_, X)
         return phi / self._members, base / self._members
+
+    @property
+    def _only(self) -> Trees:
+        """The trees of a single output."""
+        if outputs_of(self):
+            raise InputError(
+                "y has columns, and each of them has trees of its own; ask the model of "
+                "one: outputs_[0]."
+            )
+        return self.trees_
 
     @property
     def _members(self) -> float:
@@ -143,7 +163,7 @@ class AbstractDrawn(AbstractOfTrees, ABC):
     @property
     def tree_(self) -> Grown:
         """The one tree."""
-        return self.trees_.tree(0)
+        return self._only.tree(0)
 
     @abstractmethod
     def _leaf_text(self, value: np.ndarray) -> str:
@@ -152,13 +172,13 @@ class AbstractDrawn(AbstractOfTrees, ABC):
     def text(self) -> str:
         """The tree in words."""
         names = getattr(self, "feature_names_in_", None)
-        return tree_text(self.trees_, names=names, leaf=self._leaf_text)
+        return tree_text(self._only, names=names, leaf=self._leaf_text)
 
     def draw(self, *, max_depth: int = 4, title: str = "A decision tree") -> Any:
         """The tree as a Matplotlib figure, down to a depth."""
         from likely import plots
 
-        trees = self.trees_
+        trees = self._only
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = [f"x{j}" for j in range(len(trees.bins.categorical))]
@@ -173,11 +193,11 @@ class AbstractDrawn(AbstractOfTrees, ABC):
 
     def get_depth(self) -> int:
         """The most questions on the way to a leaf."""
-        return int(self.trees_.depths.max())
+        return int(self._only.depths.max())
 
     def get_n_leaves(self) -> int:
         """The number of leaves."""
-        return int((self.trees_.left < 0).sum())
+        return int((self._only.left < 0).sum())
 
     def pruning_path(self) -> tuple[np.ndarray, np.ndarray]:
         """Falling subtrees: each `ccp_alpha` at which one begins, and its leaves."""
@@ -192,6 +212,12 @@ class AbstractDrawn(AbstractOfTrees, ABC):
 
 class DecisionTreeClassifier(AbstractHostClassifier, AbstractDrawn):
     """A decision tree for classes: leaves hold their frequencies.
+
+    A class that a leaf has not seen has the frequency 0 there, which is no probability of
+    0: one such new row costs 708 nats (`predict_dist` stops at the least number). To be
+    judged by likelihood, give leaves more rows (`min_samples_leaf`) and a vote for what is
+    common: `SmoothedClassifier(tree, votes=min_samples_leaf)`; or grow a forest, in which
+    the frequencies of all rows count as one more tree.
 
     Args:
         criterion: "gini", or "entropy" (the information gain, in nats).
@@ -279,8 +305,10 @@ class DecisionTreeClassifier(AbstractHostClassifier, AbstractDrawn):
         return f"{label}, p = {np.array2string(value, precision=3)}"
 
 
-class DecisionTreeRegressor(AbstractHostRegressor, AbstractDrawn):
+class DecisionTreeRegressor(AbstractOutputs, AbstractDrawn):
     """A decision tree for numbers: leaves hold a distribution.
+
+    Several outputs, y of shape (n, q), get a tree each and are independent given x.
 
     Args:
         criterion: "squared_error"; or a family of `likely.families`, whose
@@ -301,6 +329,7 @@ class DecisionTreeRegressor(AbstractHostRegressor, AbstractDrawn):
         family_: the family of the leaves; with squared error a normal one, whose
             variance leans on the variance within all leaves with the weight of one row.
         trees_: the tree as flat arrays; values are η.
+        outputs_: with several outputs, the fitted tree of each (and no `trees_`).
         feature_importances_: share of all gain. It favours features with many values,
             and is measured on the training rows: see `selection.permutation_importance`.
     """
@@ -338,10 +367,12 @@ class DecisionTreeRegressor(AbstractHostRegressor, AbstractDrawn):
 
         Args:
             X: (n, d) inputs; NaN is "missing".
-            y: (n,) numbers.
+            y: (n,) numbers, or (n, q): a model for each column.
             sample_weight: how often each row counts.
         """
         rows = self._rows(X, y, sample_weight)
+        if self._has_columns(rows):
+            return self._fit_each(X, y, sample_weight=sample_weight)
         bins, codes = code_table(self, rows)
         limits = tree_limits(self, rows.X.shape[1], rows.w)
         seed = seed_of(self.random_state)
@@ -367,12 +398,11 @@ class DecisionTreeRegressor(AbstractHostRegressor, AbstractDrawn):
         self.trees_ = Trees.of(bins, [tree], np.zeros(self.family_.n_eta))
         return self
 
-    def predict_dist(self, X: Any) -> Predictive:
+    def _one_dist(self, X: np.ndarray) -> Predictive:
         """The distribution of the leaf of each row."""
-        X = self._inputs(X)
         return Predictive(self.family_, sum_leaves(self.trees_, X))
 
-    def _mean(self, X: np.ndarray) -> np.ndarray:
+    def _one_mean(self, X: np.ndarray) -> np.ndarray:
         eta = sum_leaves(self.trees_, X)
         if type(self.family_) is Normal:
             return eta[:, 0]

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from likely.core.compiling import LEAN
+from likely.core.compiling import lean_jit
 from likely.core.rows import fill_absent
 from likely.estimators.networks.learner import Network, NetworkLearner, RowScaling
 from likely.inference import resampled_weights
@@ -83,7 +83,7 @@ def own_batch(member: Member, batch: Batch) -> Batch:
 # All rows at once, in one program -----------------------------------------------------
 
 
-@eqx.filter_jit(compiler_options=LEAN)
+@lean_jit
 def learn_members(members: Member, shared: Rows) -> Network:
     """φ of every member, leading axis m."""
 
@@ -114,7 +114,7 @@ def plan(member: Member, shared: Rows) -> Plan:
     return Plan(solver, start.objective, start.model, start.data, then, start.state)
 
 
-@eqx.filter_jit(compiler_options=LEAN)
+@lean_jit
 def _plan_and_scaling(member: Member, shared: Rows) -> tuple[Plan, RowScaling]:
     """A run, and the units of its rows, which it is described in."""
     return plan(member, shared), scaling_of(member, shared)

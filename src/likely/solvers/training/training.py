@@ -14,7 +14,7 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import PyTree
 
-from likely.core.compiling import LEAN
+from likely.core.compiling import lean_jit
 from likely.solvers.flat import capacity_of
 from likely.solvers.stochastic import Loop, Progress
 from likely.solvers.training.checkpoints import Checkpoints, made_of
@@ -109,7 +109,7 @@ def _spread(layout: Layout, tree: PyTree) -> PyTree:
     return eqx.combine(layout.everywhere(arrays), rest)
 
 
-@eqx.filter_jit(compiler_options=LEAN)
+@lean_jit
 def _start(parts: tuple, **options: Any) -> tuple[Loop, Progress]:
     solver, objective, model, data, state, key = parts
     loop = Loop.of(solver, objective, model, data, key=key, **options)
