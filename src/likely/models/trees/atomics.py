@@ -83,3 +83,26 @@ else:
     def give_way():
         """Let another thread run."""
         return _sched_yield()
+
+
+@intrinsic
+@no_type_check
+def add_pair(typing, sums, place, pairs, row):
+    """sums[place : place + 2] += pairs[row], as one addition of two numbers."""
+    two = ir.VectorType(ir.IntType(64), 2)
+
+    def code(context, builder, signature, arguments):
+        kinds = signature.args
+        target = _place(context, builder, kinds[0], arguments[0], arguments[1])
+        array = make_array(kinds[2])(context, builder, arguments[2])
+        first = [arguments[3], ir.Constant(ir.IntType(64), 0)]
+        source = cgutils.get_item_pointer(context, builder, kinds[2], array, first)
+        target = builder.bitcast(target, two.as_pointer())
+        source = builder.bitcast(source, two.as_pointer())
+        total = builder.add(
+            builder.load(target, align=8), builder.load(source, align=8)
+        )
+        builder.store(total, target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(sums, int64, pairs, int64), code

@@ -22,7 +22,13 @@ from typing import no_type_check
 import numpy as np
 from numba import boolean, float64, int8, int32, int64, types, uint32, uint64, void
 
-from likely.models.trees.atomics import atomic_add, atomic_load, atomic_swap, give_way
+from likely.models.trees.atomics import (
+    add_pair,
+    atomic_add,
+    atomic_load,
+    atomic_swap,
+    give_way,
+)
 from likely.models.trees.compiled import inner, kernel
 
 U = np.uint64
@@ -46,20 +52,11 @@ def fill(codes, rows, gh, gathered, hist):
     for i in range(U(len(rows))):
         row = U(rows[i])
         word = U(codes[row])
-        at = i if gathered else row
-        g, h = gh[at, 0], gh[at, 1]
-        k = (word & U(255)) * U(2)
-        hist[k] += g
-        hist[k + U(1)] += h
-        k = ((word >> U(8)) & U(255)) * U(2) + U(512)
-        hist[k] += g
-        hist[k + U(1)] += h
-        k = ((word >> U(16)) & U(255)) * U(2) + U(1024)
-        hist[k] += g
-        hist[k + U(1)] += h
-        k = (word >> U(24)) * U(2) + U(1536)
-        hist[k] += g
-        hist[k + U(1)] += h
+        at = int64(i if gathered else row)
+        add_pair(hist, int64((word & U(255)) * U(2)), gh, at)
+        add_pair(hist, int64(((word >> U(8)) & U(255)) * U(2) + U(512)), gh, at)
+        add_pair(hist, int64(((word >> U(16)) & U(255)) * U(2) + U(1024)), gh, at)
+        add_pair(hist, int64((word >> U(24)) * U(2) + U(1536)), gh, at)
 
 
 @inner
