@@ -22,14 +22,22 @@ print(*digests(int(sys.argv[2])))
 def digests(n_jobs: int) -> list[str]:
     """sha256 of fitted models (as files) and of their predictions."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(8_200, 9))
+    X = rng.normal(size=(20_000, 9))
     X[::11, 2] = np.nan
-    y = X[:, 0] + np.nan_to_num(X[:, 2]) * X[:, 1] + rng.normal(size=8_200)
+    X[:, 3] = rng.integers(0, 12, 20_000)
+    y = (
+        X[:, 0]
+        + np.nan_to_num(X[:, 2]) * X[:, 1]
+        + (X[:, 3] % 3 == 0)
+        + rng.normal(size=20_000)
+    )
     labels = np.digitize(y, [-1.0, 1.0])
     fits = [
         lk.RandomForestClassifier(6, n_jobs=n_jobs, oob_score=True).fit(X, labels),
         lk.RandomForestRegressor(4, n_jobs=n_jobs, max_features=3).fit(X, y),
-        lk.GradientBoostingClassifier(n_estimators=6, n_jobs=n_jobs).fit(X, labels),
+        lk.GradientBoostingClassifier(
+            n_estimators=6, n_jobs=n_jobs, categorical_features=[3]
+        ).fit(X, labels),
         lk.GradientBoostingRegressor(
             families.Normal(), n_estimators=6, n_jobs=n_jobs, subsample=0.7
         ).fit(X, y),
