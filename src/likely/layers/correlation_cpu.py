@@ -84,7 +84,7 @@ def filters_of(x: Images, y: Places, how: Sliding) -> Filters:
     turned = how._replace(
         size=how.places, stride=how.dilation, dilation=how.stride, pads=_tight(how)
     )
-    found = _canonical(x.transpose(3, 1, 2, 0), y.transpose(1, 2, 0, 3), turned)
+    found = _canonical(moved(x, (3, 1, 2, 0)), moved(y, (1, 2, 0, 3)), turned)
     return found.transpose(1, 2, 0, 3)
 
 
@@ -107,6 +107,22 @@ def fenced(f: Array, fast: Callable, other: Callable) -> Array:
     return lax.cond(jnp.isfinite(f.reshape(-1)[0]), fast, other)
 
 
+def moved(x: Array, axes: tuple[int, ...]) -> Array:
+    """x with its axes in this order, of values that are there.
+
+    XLA would compute a norm and a bend again, entry by entry against the order of memory,
+    to write their results in another one. The choice is always the first one, but XLA
+    learns it too late.
+    """
+    blank = [x.shape[axis] for axis in axes]
+    return lax.cond(
+        lax.optimization_barrier(True),
+        lambda x: x.transpose(axes),
+        lambda x: jnp.zeros(blank, x.dtype),
+        x,
+    )
+
+
 # Forms --------------------------------------------------------------------------------
 
 
@@ -122,9 +138,9 @@ def _canonical(x: Array, f: Array, how: Sliding) -> Array:
 
 
 def _slid(x: Array, f: Array, how: Sliding) -> Array:
-    if how.stride == how.dilation == (1, 1) and how.places[1] % 2 == 0:
-        if max(f.shape[2:]) <= NARROW:
-            return _paired(x, f, how)
+    even = how.places[1] % 2 == 0 and how.stride == how.dilation == (1, 1)
+    if even and max(f.shape[2:]) <= NARROW:
+        return _paired(x, f, how)
     return _canonical(x, f, how)
 
 
