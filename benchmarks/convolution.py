@@ -242,7 +242,7 @@ def _case(name: str, devices: int, channels_last: bool) -> Case:
     shape, n_out, steps, asked = SIZES[name]
     make = functools.partial(Job, name, shape, n_out, steps)
     asked = asked if devices == 2 and not channels_last else 0
-    return Case(make, ours(devices), peer(channels_last), same_losses, asked, 7)
+    return Case(make, ours(devices), peer(channels_last), same_losses, asked, 3)
 
 
 KINDS = {"": (2, False), ", channels_last": (2, True), ", one device": (1, False)}

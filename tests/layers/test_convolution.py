@@ -174,6 +174,30 @@ def test_the_three_maps_are_each_others_derivatives(rng):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("how", "channels"),
+    [
+        (Sliding((5, 6), (3, 3), (1, 1), ((1, 1), (1, 1))), (4, 3)),
+        (Sliding((4, 5), (2, 4), (1, 1), ((1, 0), (0, 3))), (16, 5)),
+        (Sliding((4, 6), (3, 2), (1, 1), ((2, 0), (1, 0))), (20, 2)),
+        (Sliding((6, 7), (3, 3), (1, 1), ((0, 0), (0, 0))), (18, 16)),
+    ],
+)
+def test_narrow_filters_are_the_plain_ones(how, channels, rng):
+    """Two places as one, and the way back to filters with the roles exchanged."""
+    with float64():
+        x = jnp.asarray(rng.normal(size=(2, *how.positions, channels[0])))
+        f = jnp.asarray(rng.normal(size=(*how.size, *channels)))
+        y = jnp.asarray(rng.normal(size=(2, *how.places, channels[1])))
+        triples = (
+            (correlation.correlate, plain_correlate, (x, f)),
+            (correlation.images_of, plain_images, (y, f)),
+            (correlation.filters_of, plain_filters, (x, y)),
+        )
+        for fast, plain, args in triples:
+            np.testing.assert_allclose(fast(*args, how), plain(*args, how), atol=1e-11)
+
+
 def test_true_convolution_is_scipys(rng):
     with float64():
         X, f = rng.normal(size=(7, 6)), rng.normal(size=(3, 3))

@@ -36,12 +36,41 @@ def same(a, b):
     jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, 1e-9, 1e-11), a, b)
 
 
-def test_batch_norm_by_hand_is_the_plain_one(rng):
+@pytest.mark.parametrize("positions", [1, 4])
+def test_batch_norm_by_hand_is_the_plain_one(rng, positions):
     with float64():
-        X = jnp.asarray(rng.normal(size=(6, 3)) + 3)
+        X = jnp.asarray(rng.normal(size=(6, positions, 3)) + 3)
         w = jnp.array([1.0, 2.0, 0.0, 1.0, 0.5, 3.0])
-        pair = (batch_norm.standardize, batch_norm.plain_standardize)
-        same(*(both(lambda X, w, f=f: f(X, w, 1e-5), X, w) for f in pair))
+        args = X, w, jnp.array([1.0, -2.0, 0.5]), jnp.array([0.0, 1.0, 3.0])
+        pair = (batch_norm.normalize, batch_norm.plain_normalize)
+        same(*(both(lambda *args, f=f: f(*args, 1e-5), *args) for f in pair))
+
+
+@pytest.mark.parametrize("given", range(4))
+def test_batch_norm_differentiates_by_each_argument_alone(rng, given):
+    with float64():
+        X = jnp.asarray(rng.normal(size=(5, 2, 3)))
+        args = X, jnp.array([1.0, 2.0, 0.0, 1.0, 0.5]), X[0, 0], X[0, 1]
+
+        def one(f):
+            def partly(a):
+                return f(*args[:given], a, *args[given + 1 :], 1e-5)
+
+            return both(partly, args[given])
+
+        same(one(batch_norm.normalize), one(batch_norm.plain_normalize))
+
+
+def test_what_an_absent_row_holds_changes_nothing(rng, getkey):
+    X = jnp.asarray(rng.normal(size=(4, 2, 2, 3)), jnp.float32)
+    w, norm, key = jnp.array([1.0, 0.0, 2.0, 1.0]), BatchNorm(3), getkey()
+
+    def total(norm, X):
+        y, state = norm(X, w=w, key=key, state=norm.initial_state())
+        return jnp.sum(w[:, None, None, None] * y**3), state
+
+    found = jax.grad(total, (0, 1), has_aux=True)(norm, X)
+    same(found, jax.grad(total, (0, 1), has_aux=True)(norm, X.at[1].set(jnp.nan)))
 
 
 def test_layer_norm_by_hand_is_the_plain_one(rng):

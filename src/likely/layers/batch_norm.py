@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from likely.core.checks import InputError
 from likely.typing import Key
@@ -60,17 +60,18 @@ class BatchNorm(eqx.Module):
                 "initial_state(model) and hand on the state that each call returns."
             )
         wide = jnp.promote_types(X.dtype, jnp.float32)
-        rows = X.reshape(-1, X.shape[-1]).astype(wide)
+        rows = X.reshape(len(X), -1, X.shape[-1]).astype(wide)
+        scale, shift = self.scale.astype(wide), self.shift.astype(wide)
         if key is None:
-            slope = jax.lax.rsqrt(state.variance + self.epsilon).astype(wide)
-            Z = (rows - state.mean.astype(wide)[None]) * slope[None]
+            slope = scale * jax.lax.rsqrt(state.variance + self.epsilon).astype(wide)
+            Y = (rows - _each(state.mean.astype(wide))) * _each(slope) + _each(shift)
         else:
             w = jnp.ones(len(X)) if w is None else w
-            each = jnp.repeat(w.astype(wide), len(rows) // len(X))
-            Z, mean, variance = standardize(rows, each, self.epsilon)
+            Y, mean, variance = normalize(
+                rows, w.astype(wide), scale, shift, self.epsilon
+            )
             state = self._moved(state, mean, variance, w.sum() > 0)
-        Z = Z * self.scale.astype(wide)[None] + self.shift.astype(wide)[None]
-        return Z.astype(X.dtype).reshape(X.shape), state
+        return Y.astype(X.dtype).reshape(X.shape), state
 
     def _moved(self, state: Running, mean, variance, any_row) -> Running:
         rate = jnp.where(any_row, self.rate, 0.0).astype(state.mean.dtype)
@@ -80,62 +81,106 @@ class BatchNorm(eqx.Module):
         )
 
 
-def plain_standardize(
-    X: Float[Array, "n d"], w: Float[Array, " n"], epsilon: float
-) -> tuple[Array, Array, Array]:
-    r"""$(x - m)/\sqrt{s^2 + ε}$, m and s² of the present rows: the oracle."""
-    X, v = _present(X, w)
-    mean = jnp.sum(v[:, None] * X, 0)
-    variance = jnp.sum(v[:, None] * (X - mean[None]) ** 2, 0)
-    return (X - mean[None]) / jnp.sqrt(variance + epsilon)[None], mean, variance
+def plain_normalize(
+    X: Float[Array, "n p d"],
+    w: Float[Array, " n"],
+    scale: Float[Array, " d"],
+    shift: Float[Array, " d"],
+    epsilon: float,
+) -> tuple[Float[Array, "n p d"], Float[Array, " d"], Float[Array, " d"]]:
+    r"""$γ\,(x - m)/\sqrt{s^2 + ε} + δ$, m and s² of the present rows: the oracle."""
+    X, v = jnp.where(_present(w), X, 0), _shares(w, X.shape[1])[:, None, None]
+    m = jnp.sum(v * X, (0, 1))
+    s2 = jnp.sum(v * (X - _each(m)) ** 2, (0, 1))
+    Z = (X - _each(m)) / _each(jnp.sqrt(s2 + epsilon))
+    return _each(scale) * Z + _each(shift), m, s2
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(2,))
-def standardize(
-    X: Float[Array, "n d"], w: Float[Array, " n"], epsilon: float
-) -> tuple[Array, Array, Array]:
-    r"""z, m and s² of each column with the derivative written by hand.
+@partial(jax.custom_jvp, nondiff_argnums=(4,))
+def normalize(
+    X: Float[Array, "n p d"],
+    w: Float[Array, " n"],
+    scale: Float[Array, " d"],
+    shift: Float[Array, " d"],
+    epsilon: float,
+) -> tuple[Float[Array, "n p d"], Float[Array, " d"], Float[Array, " d"]]:
+    r"""$γ r (x - m) + δ$ with $r = 1/\sqrt{s^2 + ε}$, and m and s², of rows of positions.
 
-    With $v = w/\sum w$ and $r = 1/\sqrt{s^2 + ε}$: $\dot m = v^T\dot X$,
-    $\dot{(s^2)} = 2\,v^T(X - m)\dot X$ and
-    $\dot z = r\,(\dot x - \dot m - z\,v^T(z\dot X))$; its transpose, the way back, is two
-    sums over the rows. Weights may be differentiated too.
+    Each row weighs $v_i = w_i/(p\sum w)$ at each of its p positions. Memory is read as
+    rarely as it can be: sums run over the positions of each row as it lies there, and
+    weights and absences enter the n sums. With $u = x - m$ the derivative is
+    $\dot y = γ r\,\dot x + u \dot k + \dot b$,
+
+    $$\dot m = v^T \dot x, \quad \dot{(s^2)} = 2 v^T(u \dot x), \quad
+    \dot k = r\dot γ - \tfrac12 γ r^3 \dot{(s^2)}, \quad
+    \dot b = \dot δ - γ r \dot m,$$
+
+    so that the way back is two sums for x, γ and δ together: of the cotangents, and of
+    their products with u. Weights may be differentiated too.
     """
-    Z, m, s2, _ = _standardized(X, w, epsilon)
-    return Z, m, s2
+    m, s2, _, _ = _moments(X, w)
+    a = scale * jax.lax.rsqrt(s2 + epsilon)
+    return _centred(X, w, m) * _each(a) + _each(shift), m, s2
 
 
-@partial(standardize.defjvp, symbolic_zeros=True)
-def _standardize_jvp(epsilon, primals, tangents):
-    (X, w), (dX, dw) = primals, tangents
-    Z, m, s2, r = _standardized(X, w, epsilon)
-    X, v = _present(X, w)
-    turn, dm = jnp.zeros_like(X), jnp.zeros_like(m)
-    ds = dm  # ½ r² times the derivative of s²
+@partial(normalize.defjvp, symbolic_zeros=True)
+def _normalize_jvp(epsilon, primals, tangents):
+    (X, w, scale, shift), (dX, dw, dscale, dshift) = primals, tangents
+    present, p = _present(w), X.shape[1]
+    m, s2, first, second = _moments(X, w)
+    r, u = jax.lax.rsqrt(s2 + epsilon), _centred(X, w, m)
+    a, v = scale * r, _shares(w, p)
+    dY, dm, ds = 0.0, jnp.zeros_like(m), jnp.zeros_like(m)
     if not isinstance(dX, SymbolicZero):
-        turn, _ = _present(dX, w)
-        dm, ds = _sum(v, turn), r * _sum(v, Z * turn)
+        dX = jnp.where(present, dX, 0)
+        dY = dX * _each(a)
+        dm, ds = _sum(v, dX.sum(1)), 2 * _sum(v, (u * dX).sum(1))
     if not isinstance(dw, SymbolicZero):
-        dv = dw / jnp.where(w.sum() > 0, w.sum(), 1)
-        dm = dm + _sum(dv, X - m[None])
-        ds = ds + 0.5 * _sum(dv, Z**2 - (s2 * r**2)[None])
-    return (Z, m, s2), (r[None] * (turn - dm[None]) - Z * ds[None], dm, 2 * ds / r**2)
+        dv = _shares(dw, p, of=w)
+        dm = dm + _sum(dv, first - p * m[None])
+        ds = ds + _sum(dv, second - p * s2[None])
+    k, b = _each(-0.5 * a * r**2 * ds), _each(-a * dm)
+    if not isinstance(dscale, SymbolicZero):
+        k = k + _each(r * dscale)
+    if not isinstance(dshift, SymbolicZero):
+        b = b + _each(dshift)
+    # u k, of an absent row −m k: said by row, so that the way back sums X as it lies
+    b = b - jnp.where(present, 0, k * _each(m))
+    dY = dY + (X - _each(m)) * jnp.where(present, k, 0) + b
+    return (u * _each(a) + _each(shift), m, s2), (dY, dm, ds)
 
 
-def _standardized(X, w, epsilon):
-    X, v = _present(X, w)
-    m = _sum(v, X)
-    s2 = _sum(v, (X - m[None]) ** 2)
-    r = jax.lax.rsqrt(s2 + epsilon)
-    return (X - m[None]) * r[None], m, s2, r
+def _moments(X, w):
+    """m, s², and the sums of x and of u² over the positions of each row."""
+    present, p = w[:, None] > 0, X.shape[1]
+    v = _shares(w, p)
+    first = jnp.where(present, X.sum(1), 0)
+    m = _sum(v, first)
+    second = ((X - _each(m)) ** 2).sum(1)
+    second = jnp.where(present, second, p * m[None] ** 2)
+    return m, _sum(v, second), first, second
 
 
-def _sum(v: Float[Array, " n"], X: Float[Array, "n d"]) -> Float[Array, " d"]:
-    """Σᵢ vᵢ xᵢ; no accelerator may round its factors."""
-    return jnp.matmul(v, X, precision="highest")
+def _centred(X, w, m):
+    """u, with absent rows made 0 first."""
+    return jnp.where(_present(w), X, 0) - _each(m)
 
 
-def _present(X, w):
-    """Rows with absent ones made 0, and the share of each row in the weight."""
-    total = w.sum()
-    return jnp.where((w > 0)[:, None], X, 0), w / jnp.where(total > 0, total, 1)
+def _shares(w, p, of=None):
+    """What each position of each row has of the weight (of others, if given)."""
+    total = (w if of is None else of).sum()
+    return w / (p * jnp.where(total > 0, total, 1))
+
+
+def _sum(v: Float[Array, " n"], S: Float[Array, "n d"]) -> Float[Array, " d"]:
+    """Σᵢ vᵢ Sᵢ; no accelerator may round its factors."""
+    return jnp.sum(v[:, None] * S, 0)
+
+
+def _present(w: Float[Array, " n"]) -> Bool[Array, "n 1 1"]:
+    return (w > 0)[:, None, None]
+
+
+def _each(a: Float[Array, " d"]) -> Float[Array, "1 1 d"]:
+    """A number of each column, at every position of every row."""
+    return a[None, None]

@@ -10,6 +10,7 @@ does badly are written without one:
 |---|---|
 | filters of size 1, or as large as their stride | one matrix product |
 | few channels in a filter, or depthwise | a sum over its positions |
+| narrow filters, from and to few channels | two neighbouring places as one |
 | the way back to images under a stride | a matrix product, its columns added in place |
 | the way back to filters | a convolution in which rows and channels change places |
 
@@ -35,6 +36,8 @@ from likely.layers.sliding import (
 
 FEW = 27
 """The most entries of a filter that are summed one by one."""
+NARROW = 16
+"""The most channels, in and out, of two places that are computed as one."""
 MOST_GROUPS = 16
 """Above it groups with several channels are left to the plain version."""
 
@@ -50,7 +53,7 @@ def correlate(x: Images, f: Filters, how: Sliding) -> Places:
         return _cut(x, how) @ f.reshape(-1, f.shape[-1])
     if f[..., 0].size <= FEW:
         return fenced(f, lambda: _summed(x, f, how), lambda: _canonical(x, f, how))
-    return _canonical(x, f, how)
+    return _slid(x, f, how)
 
 
 def images_of(y: Places, f: Filters, how: Sliding) -> Images:
@@ -62,7 +65,7 @@ def images_of(y: Places, f: Filters, how: Sliding) -> Images:
     _, _, c, o = f.shape
     if how.stride == (1, 1) and not (min(how.size) >= 5 and 2 * c <= o):
         back = how._replace(positions=how.places, pads=_mirrored(how))
-        return _canonical(y, jnp.flip(f, (0, 1)).transpose(0, 1, 3, 2), back)
+        return _slid(y, _turned(f), back)
     return fenced(f, lambda: _columns(y, f, how), lambda: plain_images(y, f, how))
 
 
@@ -74,11 +77,20 @@ def filters_of(x: Images, y: Places, how: Sliding) -> Filters:
     if _is_tiling(how):
         a, b = _cut(x, how), y.reshape(-1, shape[-1])
         return _product(a.reshape(len(b), -1), b).reshape(shape)
+    if how.stride == how.dilation == (1, 1) and shape[3] <= NARROW < shape[2]:
+        # the same sums with the roles exchanged: more columns, fewer rows
+        back = how._replace(positions=how.places, pads=_mirrored(how))
+        return _turned(filters_of(y, x, back))
     turned = how._replace(
         size=how.places, stride=how.dilation, dilation=how.stride, pads=_tight(how)
     )
-    found = _canonical(x.transpose(3, 1, 2, 0), y.transpose(1, 2, 0, 3), turned)
+    found = _canonical(moved(x, (3, 1, 2, 0)), moved(y, (1, 2, 0, 3)), turned)
     return found.transpose(1, 2, 0, 3)
+
+
+def _turned(f: Array) -> Array:
+    """Filters backwards, channels out and in exchanged."""
+    return jnp.flip(f, (0, 1)).transpose(0, 1, 3, 2)
 
 
 def _product(a: Array, b: Array) -> Array:
@@ -95,6 +107,22 @@ def fenced(f: Array, fast: Callable, other: Callable) -> Array:
     return lax.cond(jnp.isfinite(f.reshape(-1)[0]), fast, other)
 
 
+def moved(x: Array, axes: tuple[int, ...]) -> Array:
+    """x with its axes in this order, of values that are there.
+
+    XLA would compute a norm and a bend again, entry by entry against the order of memory,
+    to write their results in another one. The choice is always the first one, but XLA
+    learns it too late.
+    """
+    blank = [x.shape[axis] for axis in axes]
+    return lax.cond(
+        lax.optimization_barrier(True),
+        lambda x: x.transpose(axes),
+        lambda x: jnp.zeros(blank, x.dtype),
+        x,
+    )
+
+
 # Forms --------------------------------------------------------------------------------
 
 
@@ -107,6 +135,26 @@ def _canonical(x: Array, f: Array, how: Sliding) -> Array:
         rhs_dilation=how.dilation,
         dimension_numbers=("NHWC", "HWIO", "NHWC"),
     )
+
+
+def _slid(x: Array, f: Array, how: Sliding) -> Array:
+    even = how.places[1] % 2 == 0 and how.stride == how.dilation == (1, 1)
+    if even and max(f.shape[2:]) <= NARROW:
+        return _paired(x, f, how)
+    return _canonical(x, f, how)
+
+
+def _paired(x: Array, f: Array, how: Sliding) -> Array:
+    """Two places side by side as one of twice the channels, which fill a register.
+
+    Their filters are the same one, a position apart: a product with zeros for each of
+    its K, and less than is gained.
+    """
+    k, m, c, o = f.shape
+    ends = [((0, 0), (i, 1 - i), (0, 0), (0, 0)) for i in range(2)]
+    both = jnp.stack([jnp.pad(f, e) for e in ends], 3).reshape(k, m + 1, c, 2 * o)
+    pairs = how._replace(size=(k, m + 1), stride=(1, 2))
+    return _canonical(x, both, pairs).reshape(-1, *how.places, o)
 
 
 def _tight(how: Sliding) -> tuple[tuple[int, int], ...]:
