@@ -108,19 +108,12 @@ def fenced(f: Array, fast: Callable, other: Callable) -> Array:
 
 
 def moved(x: Array, axes: tuple[int, ...]) -> Array:
-    """x with its axes in this order, of values that are there.
+    """x with its axes in this order, of values that are there, laid out once.
 
     XLA would compute a norm and a bend again, entry by entry against the order of memory,
-    to write their results in another one. The choice is always the first one, but XLA
-    learns it too late.
+    to write their results in another one.
     """
-    blank = [x.shape[axis] for axis in axes]
-    return lax.cond(
-        lax.optimization_barrier(True),
-        lambda x: x.transpose(axes),
-        lambda x: jnp.zeros(blank, x.dtype),
-        x,
-    )
+    return lax.optimization_barrier(lax.optimization_barrier(x).transpose(axes))
 
 
 # Forms --------------------------------------------------------------------------------
