@@ -38,6 +38,8 @@ FEW = 27
 """The most entries of a filter that are summed one by one."""
 NARROW = 16
 """The most channels, in and out, of two places that are computed as one."""
+LARGE = 2**18
+"""Entries of images from which on a copy is cheaper than computing them again."""
 MOST_GROUPS = 16
 """Above it groups with several channels are left to the plain version."""
 
@@ -84,7 +86,8 @@ def filters_of(x: Images, y: Places, how: Sliding) -> Filters:
     turned = how._replace(
         size=how.places, stride=how.dilation, dilation=how.stride, pads=_tight(how)
     )
-    found = _canonical(moved(x, (3, 1, 2, 0)), moved(y, (1, 2, 0, 3)), turned)
+    lay = laid_out if x.size < LARGE else moved
+    found = _canonical(lay(x, (3, 1, 2, 0)), lay(y, (1, 2, 0, 3)), turned)
     return found.transpose(1, 2, 0, 3)
 
 
@@ -108,11 +111,23 @@ def fenced(f: Array, fast: Callable, other: Callable) -> Array:
 
 
 def moved(x: Array, axes: tuple[int, ...]) -> Array:
-    """x with its axes in this order, of values that are there, laid out once.
+    """x with its axes in this order, of values that are there.
 
     XLA would compute a norm and a bend again, entry by entry against the order of memory,
-    to write their results in another one.
+    to write their results in another one. The choice is always the first one, but XLA
+    learns it too late. It costs a copy.
     """
+    blank = [x.shape[axis] for axis in axes]
+    return lax.cond(
+        lax.optimization_barrier(True),
+        lambda x: x.transpose(axes),
+        lambda x: jnp.zeros(blank, x.dtype),
+        x,
+    )
+
+
+def laid_out(x: Array, axes: tuple[int, ...]) -> Array:
+    """The same for small x, where the copy costs more than what might be computed again."""
     return lax.optimization_barrier(lax.optimization_barrier(x).transpose(axes))
 
 
