@@ -260,3 +260,12 @@ def test_one_word_a_row_is_as_good_as_two(monkeypatch, rng):
         model = lk.GradientBoostingRegressor(n_estimators=8, subsample=0.8)
         said.append(model.fit(X, y, sample_weight=w).predict(X[:500]))
     np.testing.assert_allclose(*said, rtol=1e-8)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_loss_that_is_told_is_that_of_the_rows(rng, classes):
+    X = rng.normal(size=(300, 3))
+    y = rng.integers(0, classes, 300)
+    model = lk.GradientBoostingClassifier(n_estimators=4).fit(X, y)
+    nll = -model.predict_dist(X).log_prob(y).mean()
+    np.testing.assert_allclose(model.history_["loss"][-1], nll, rtol=1e-10)

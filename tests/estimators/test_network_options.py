@@ -209,6 +209,18 @@ def test_categories_are_learned_vectors(kind, rng):
     assert np.isfinite(unknown)
 
 
+@pytest.mark.parametrize("rows", [1, 20, 200])
+def test_rows_are_padded_to_whole_minibatches_of_few_numbers(rows):
+    settings = lk.MLPRegressor(batch_size=rows)._settings()
+    sizes = {n: settings.padded_rows(n) for n in range(1, 5000)}
+    assert all(n <= size for n, size in sizes.items())
+    assert all(size % rows == 0 for n, size in sizes.items() if n > rows)
+    assert all(size < n + rows + n / 16 for n, size in sizes.items() if n > rows)
+    assert len({size for n, size in sizes.items() if n > rows}) < 16 * 13
+    own = lk.MLPRegressor(solver=Adam(1e-3, steps=5))._settings()
+    assert own.padded_rows(100) == 128  # all rows at once
+
+
 # Another architecture -----------------------------------------------------------------
 
 

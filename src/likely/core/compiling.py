@@ -12,10 +12,10 @@ LEAN = {"xla_cpu_use_fusion_emitters": False}
 
 
 def lean_jit(function: F) -> F:
-    """`equinox.filter_jit` for a program that runs once: compiled in two thirds of the time.
+    """`equinox.filter_jit` for a program that takes longer to compile than to run.
 
-    So on CPUs; elsewhere nothing changes. A long loop would lose more by it than it gains:
-    up to half of its speed.
+    On CPUs it is compiled in two thirds of the time; elsewhere nothing changes. The loop of
+    minibatches would lose more by it than it gains: up to half of its speed.
     """
 
     @wraps(function)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likely.core.checks import InputError, check_weights
 from likely.estimators.counts import NegativeBinomialRegressor, PoissonRegressor
-from likely.estimators.shell import _without_absent
+from likely.estimators.shell import without_absent
 from likely.estimators.sparse import dense
 
 MAKERS = {"negative_binomial": NegativeBinomialRegressor, "poisson": PoissonRegressor}
@@ -65,7 +65,7 @@ class CountTarget(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
                 f"family is {self.family!r}; give one of {', '.join(MAKERS)}."
             )
         if sample_weight is not None:
-            y = _without_absent(y, np.asarray(sample_weight))
+            y = without_absent(y, np.asarray(sample_weight))
         X, y = validate_data(
             self, dense(X), y, dtype=np.float64, y_numeric=True, ensure_all_finite=False
         )

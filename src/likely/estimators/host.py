@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likely.core.checks import InputError, check_weights
 from likely.core.random import key_of
-from likely.estimators.shell import _without_absent
+from likely.estimators.shell import without_absent
 from likely.estimators.sparse import dense
 from likely.families import Predictive
 from likely.files import save
@@ -65,7 +65,7 @@ class AbstractHostPredictor(BaseEstimator, ABC):
     def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """The rows that count, checked."""
         if sample_weight is not None:
-            y = _without_absent(y, np.asarray(sample_weight))
+            y = without_absent(y, np.asarray(sample_weight))
         X, y = validate_data(
             self,
             dense(X),

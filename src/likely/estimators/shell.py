@@ -159,7 +159,7 @@ class AbstractLearned(BaseEstimator, ABC):
     ) -> Batch:
         """Checked rows; `reset` where they say what columns there are."""
         if sample_weight is not None:
-            y = _without_absent(y, np.asarray(sample_weight))
+            y = without_absent(y, np.asarray(sample_weight))
         X, y = validate_data(
             self,
             dense(X),
@@ -330,7 +330,7 @@ def encode_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:
     return classes, codes.astype(np.float64)
 
 
-def _without_absent(y: Any, w: np.ndarray) -> Any:
+def without_absent(y: Any, w: np.ndarray) -> Any:
     """The targets with those of weight zero replaced by one that counts."""
     values, absent = np.asarray(y), w == 0
     if w.shape != values.shape[:1] or not absent.any() or absent.all():

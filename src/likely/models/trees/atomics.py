@@ -1,4 +1,4 @@
-"""Whole numbers that threads share: what numba lacks to let them share out work.
+"""What numba lacks: whole numbers that threads share, to share out work; pairs added at once.
 
 Two threads that run kernels meet in an array of counters. They do not wait in a system
 call, so a piece of work of 50 microseconds is worth sharing, and a thread that the

@@ -208,18 +208,18 @@ class _Losses:
         self.y = pad_rows(y)
 
     def __call__(self, eta: np.ndarray) -> float:
+        return float(self._of_rows(eta) @ self.w / self.w.sum())
+
+    def _of_rows(self, eta: np.ndarray) -> np.ndarray:
+        y = self.y[: len(eta)]
         if type(self.family) is Normal and self.family.scale is not None:
             s = float(self.family.scale)
-            r = (self.y[: len(eta)] - eta[:, 0]) / s
-            nats = 0.5 * r * r + np.log(s) + 0.5 * np.log(2 * np.pi)
-            return float(nats @ self.w / self.w.sum())
+            r = (y - eta[:, 0]) / s
+            return 0.5 * r * r + np.log(s) + 0.5 * np.log(2 * np.pi)
         if type(self.family) is Bernoulli:
-            log_odds = eta[:, 0]
-            nats = np.logaddexp(0, log_odds) - self.y[: len(eta)] * log_odds
-            return float(nats @ self.w / self.w.sum())
+            return np.logaddexp(0, eta[:, 0]) - y * eta[:, 0]
         with float64():
-            nats = np.asarray(_nats(self.family, pad_rows(eta), self.y))[: len(eta)]
-        return float(nats @ self.w / self.w.sum())
+            return np.asarray(_nats(self.family, pad_rows(eta), self.y))[: len(eta)]
 
 
 class _Held:

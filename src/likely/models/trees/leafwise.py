@@ -23,149 +23,36 @@ import numpy as np
 from numba import boolean, float64, int8, int32, int64, types, uint32, uint64, void
 
 from likely.models.trees.atomics import (
-    add_pair,
     atomic_add,
     atomic_load,
     atomic_swap,
     give_way,
 )
 from likely.models.trees.compiled import inner, kernel
+from likely.models.trees.cuts import (
+    BLOCK,
+    L2,
+    MIN_GAIN,
+    MIN_LEAF,
+    UNIT_G,
+    UNIT_H,
+    UNIT_W,
+    U,
+    best_cut,
+    fill,
+    fill_even,
+    order,
+    value_of,
+)
 
-U = np.uint64
 MAX_LEAVES, MAX_DEPTH, BITS, PARALLEL, ROOT_ALL = range(5)
-MIN_LEAF, MIN_HESSIAN, MIN_GAIN, L2, SMOOTH, UNIT_G, UNIT_H, UNIT_W = range(8)
-LEFT, DONE, QUIT, START, STOP, SMALL, LARGE, GATHERED = range(0, 64, 8)  # apart
+UNTAKEN, DONE, QUIT, START, STOP, SMALL, LARGE, GATHERED = range(0, 64, 8)  # apart
 # beside SMALL and LARGE: where their histograms are
 PHASE, FEATURE, LOW, WIDTH, GATHER, CHOSEN = 64, 65, 66, 67, 68, 69
 COUNTS, CONTROL = 80, 128  # of the stretches: rows that go left
 BLOCKS, PART, MOVE = range(3)  # the phases
 STRETCHES, LONG = 16, 8192  # in how many, and from how many rows on, leaves are split
-BLOCK, SPINS, WORTH = 2048, 64, 24_576
-
-
-@inner
-@no_type_check
-def fill(codes, rows, gh, gathered, hist):
-    """Histograms of a block of four features over some rows."""
-    for i in range(BLOCK):
-        hist[i] = 0
-    for i in range(U(len(rows))):
-        row = U(rows[i])
-        word = U(codes[row])
-        at = int64(i if gathered else row)
-        add_pair(hist, int64((word & U(255)) * U(2)), gh, at)
-        add_pair(hist, int64(((word >> U(8)) & U(255)) * U(2) + U(512)), gh, at)
-        add_pair(hist, int64(((word >> U(16)) & U(255)) * U(2) + U(1024)), gh, at)
-        add_pair(hist, int64((word >> U(24)) * U(2) + U(1536)), gh, at)
-
-
-@inner
-@no_type_check
-def fill_even(codes, rows, words, gathered, hist, bits):  # noqa: PLR0917
-    """The same where a row has one word, [G | 1]: summed as it is, taken apart after."""
-    for i in range(BLOCK // 2):
-        hist[i] = 0
-    for i in range(U(len(rows))):
-        row = U(rows[i])
-        code = U(codes[row])
-        word = words[i if gathered else row, 0]
-        hist[code & U(255)] += word
-        hist[((code >> U(8)) & U(255)) + U(256)] += word
-        hist[((code >> U(16)) & U(255)) + U(512)] += word
-        hist[(code >> U(24)) + U(768)] += word
-    mask, one = (int64(1) << bits) - int64(1), (int64(1) << bits) + int64(1)
-    for i in range(BLOCK // 2):
-        k = BLOCK // 2 - 1 - i
-        word = hist[k]
-        hist[2 * k] = word >> bits
-        hist[2 * k + 1] = (word & mask) * one
-
-
-@inner
-@no_type_check
-def value_of(G, H, bounds):
-    """The best step of a leaf, within its bounds."""
-    v = -G / H if H > 0 else 0.0
-    return min(max(v, bounds[0]), bounds[1])
-
-
-@inner
-@no_type_check
-def order(hist, n_bins, numbers, bins, keys):
-    """The categories that occur, sorted by their smoothed step; how many."""
-    found = 0
-    shift = U(int64(numbers[8]))
-    for b in range(n_bins + 1):
-        if hist[2 * b + 1] != 0:
-            G = hist[2 * b] * numbers[UNIT_G]
-            H = (hist[2 * b + 1] >> shift) * numbers[UNIT_H]
-            key, a = G / (H + numbers[SMOOTH]), found - 1
-            while a >= 0 and keys[a] > key:
-                keys[a + 1], bins[a + 1] = keys[a], bins[a]
-                a -= 1
-            keys[a + 1], bins[a + 1] = key, b
-            found += 1
-    return found
-
-
-@inner
-@no_type_check
-def best_cut(hist, n_bins, categorical, sign, total, bounds, numbers):  # noqa: PLR0915, PLR0917, C901
-    """The best split of one feature: gain, code or number of categories, direction."""
-    unit_g, unit_h, unit_w = numbers[UNIT_G], numbers[UNIT_H], numbers[UNIT_W]
-    l2, least, least_h = numbers[L2], numbers[MIN_LEAF], numbers[MIN_HESSIAN]
-    shift = U(int64(numbers[8]))
-    mask = (int64(1) << int64(numbers[8])) - int64(1)
-    free = sign == 0 and bounds[0] == -np.inf and bounds[1] == np.inf
-    G, H = total[0] * unit_g, (total[1] >> shift) * unit_h + l2
-    v = value_of(G, H, bounds)
-    whole = -(G * v + 0.5 * H * v * v)
-    best, place, missing_left = -np.inf, -1, False
-    bins = np.empty(0, np.int64)
-    steps, missing = n_bins, hist[1] != 0 and not categorical
-    if categorical:
-        bins = np.empty(256, np.int64)
-        steps = order(hist, n_bins, numbers, bins, np.empty(256))
-    for direction in range(2):
-        if direction and not missing:
-            break
-        g, hw = int64(0), int64(0)
-        if direction:
-            g, hw = hist[0], hist[1]
-        for s in range(steps if missing and not direction else steps - 1):
-            b = bins[s] if categorical else s + 1
-            if hist[2 * b + 1] == 0:
-                continue
-            g += hist[2 * b]
-            hw += hist[2 * b + 1]
-            other = total[1] - hw
-            if (hw & mask) * unit_w < least:
-                continue
-            if (other & mask) * unit_w < least:
-                break
-            h1, h2 = (hw >> shift) * unit_h, (other >> shift) * unit_h
-            if h1 < least_h or h2 < least_h:
-                continue
-            h1 += l2
-            h2 += l2
-            g1 = g * unit_g
-            g2 = G - g1
-            if free:  # no division unless it is the best so far
-                above, below = g1 * g1 * h2 + g2 * g2 * h1, h1 * h2
-                if above <= 2 * (best + whole) * below:
-                    continue
-                gain = 0.5 * above / below - whole
-            else:
-                v1, v2 = value_of(g1, h1, bounds), value_of(g2, h2, bounds)
-                if sign * (v2 - v1) < 0:
-                    continue
-                gain = -(g1 * v1 + 0.5 * h1 * v1 * v1) - whole
-                gain -= g2 * v2 + 0.5 * h2 * v2 * v2
-            if gain > best:
-                best, place = gain, s + 1
-                missing_left = direction == 1
-    return best, place, missing_left
-
+SPINS, WORTH = 64, 24_576
 
 JOB = types.Tuple(
     (
@@ -319,8 +206,8 @@ def take_tasks(job):
     What a task is about is read after it was taken, and cannot change before it is done.
     """
     control = job[16]
-    while atomic_load(control, LEFT) > 0:
-        c = atomic_add(control, LEFT, -1) - 1
+    while atomic_load(control, UNTAKEN) > 0:
+        c = atomic_add(control, UNTAKEN, -1) - 1
         if c >= 0:
             phase = control[PHASE]
             if phase == BLOCKS:
@@ -340,7 +227,7 @@ def help_grow(job):
     while atomic_load(control, QUIT) == 0:
         take_tasks(job)
         for _ in range(SPINS):
-            if atomic_load(control, LEFT) > 0:
+            if atomic_load(control, UNTAKEN) > 0:
                 break
         else:
             give_way()
@@ -353,7 +240,7 @@ def do_tasks(job, phase, tasks):
     control = job[16]
     control[PHASE] = phase
     atomic_swap(control, DONE, 0)
-    atomic_swap(control, LEFT, tasks)
+    atomic_swap(control, UNTAKEN, tasks)
     take_tasks(job)
     while atomic_load(control, DONE) < tasks:
         for _ in range(SPINS):
@@ -365,8 +252,8 @@ def do_tasks(job, phase, tasks):
 
 @inner
 @no_type_check
-def part_together(job, start, stop, test, most):  # noqa: PLR0917
-    """`part` by all threads, and the smaller child's derivatives gathered."""
+def part_together(job, start, stop, test, last):  # noqa: PLR0917
+    """`part` by all threads; unless it is the last, the smaller child's derivatives too."""
     control = job[16]
     low, width, f, chosen = test
     control[START], control[STOP], control[FEATURE] = start, stop, f
@@ -377,7 +264,7 @@ def part_together(job, start, stop, test, most):  # noqa: PLR0917
     middle = start
     for c in range(STRETCHES):
         middle += control[COUNTS + c]
-    control[GATHER] = 0 if most else (1 if middle - start <= stop - middle else 2)
+    control[GATHER] = 0 if last else (1 if middle - start <= stop - middle else 2)
     do_tasks(job, MOVE, STRETCHES)
     return middle
 
