@@ -241,8 +241,9 @@ SIZES = {
 def _case(name: str, devices: int, channels_last: bool) -> Case:
     shape, n_out, steps, asked = SIZES[name]
     make = functools.partial(Job, name, shape, n_out, steps)
-    asked = asked if devices == 2 and not channels_last else 0
-    return Case(make, ours(devices), peer(channels_last), same_losses, asked, 3)
+    judged = devices == 2 and not channels_last
+    asked, repeats = (asked, 9) if judged else (0, 3)
+    return Case(make, ours(devices), peer(channels_last), same_losses, asked, repeats)
 
 
 KINDS = {"": (2, False), ", channels_last": (2, True), ", one device": (1, False)}

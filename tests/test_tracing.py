@@ -125,14 +125,16 @@ def test_a_new_family_object_compiles_nothing(rng, getkey):
     assert not names
 
 
-def test_a_second_training_compiles_nothing(rng, getkey):
+@pytest.mark.parametrize("devices", [None, 1])
+def test_a_second_training_compiles_nothing(devices, rng, getkey):
     """Nor do another number of steps of a size class, another rate, another n."""
     model = mlp((4, 8, 1), key=getkey())
+    mesh = None if devices is None else jax.make_mesh((devices,), ("rows",))
 
     def fit(n, rate, steps):
         data = pad(Batch(*rows(rng, n), np.ones(n)))
         data = Batch(*(a.astype(np.float32) for a in data))
-        solver = Training(Adam(rate, steps=steps, batch_size=16))
+        solver = Training(Adam(rate, steps=steps, batch_size=16), mesh=mesh)
         recipe.fit(Normal(1.0), model, data, solver=solver, key=getkey())
 
     fit(50, 0.01, 40)
@@ -146,8 +148,11 @@ def test_a_second_network_compiles_nothing(rng):
     def fit(n, alpha):
         X, y = rows(rng, n)
         for solver in ("lbfgs", "adam"):
-            model = lk.MLPRegressor((4,), solver=solver, alpha=alpha, max_iter=3)
-            model.fit(X, y).predict(X)
+            for members in (1, 3):
+                model = lk.MLPRegressor(
+                    (4,), solver=solver, alpha=alpha, max_iter=3, n_members=members
+                )
+                model.fit(X, y).predict(X)
 
     fit(50, 1.0)
     with compilations() as names:

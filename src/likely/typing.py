@@ -124,25 +124,25 @@ class Proximable(Protocol[M_contra]):
 class Trace(eqx.Module):
     """What a solver saw on the way; entries after the last step are NaN."""
 
-    loss: Float[Array, "..."]
+    loss: Float[Array | np.ndarray, "..."]
     """(steps,), after any axes of a batch of runs."""
-    gradient: Float[Array, "..."]
+    gradient: Float[Array | np.ndarray, "..."]
     """Largest absolute entry of the gradient."""
-    step: Float[Array, "..."]
+    step: Float[Array | np.ndarray, "..."]
     """Step sizes."""
     model: PyTree | None = None
     """The parameters after each step, where they were asked for."""
-    validation: Float[Array, "..."] | None = None
+    validation: Float[Array | np.ndarray, "..."] | None = None
     """The loss on other rows at each look, where there were any."""
 
 
 class Status(eqx.Module):
     """How a minimisation ended; `str(status)` is the sentence."""
 
-    reason: Int[Array, "*batch"]
+    reason: Int[Array | np.ndarray, "*batch"]
     """Index into `REASONS`."""
-    steps: Int[Array, "*batch"]
-    value: Float[Array, "*batch"]
+    steps: Int[Array | np.ndarray, "*batch"]
+    value: Float[Array | np.ndarray, "*batch"]
     """Largest absolute entry of the last gradient, or the loss that was not finite."""
 
     @property
@@ -216,7 +216,7 @@ class Solution(eqx.Module, Generic[M]):
 
     model: M
     state: State
-    loss: Float[Array, "*batch"]
+    loss: Float[Array | np.ndarray, "*batch"]
     """The final objective, in nats per unit of weight."""
     trace: Trace
     status: Status

@@ -6,6 +6,8 @@ Parameter sharded: each large parameter, and what the solver remembers of it, is
 over the devices as well and put together where it is used.
 """
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,7 +89,10 @@ class Layout:
 
     def gathered(self, tree: PyTree) -> PyTree:
         """Arrays of the host again, whole, in every process."""
-        return jax.tree.map(np.asarray, _gather(tree, self.sharding()))
+        arrays, treedef = jax.tree.flatten(tree)
+        if not all(map(_readable, arrays)):
+            arrays = _joining(self.sharding())(arrays)
+        return treedef.unflatten([np.asarray(a) for a in arrays])
 
     def _home(self, a: Any) -> NamedSharding:
         """Cut along the longest axis that the devices divide, or whole."""
@@ -111,6 +116,12 @@ def put(a: Any, sharding: NamedSharding) -> jax.Array:
     return jax.make_array_from_callback(a.shape, sharding, lambda part: a[part])
 
 
-def _gather(tree: PyTree, whole: NamedSharding) -> PyTree:
-    arrays, treedef = jax.tree.flatten(tree)
-    return treedef.unflatten(jax.jit(lambda a: a, out_shardings=whole)(arrays))
+def _readable(a: jax.Array) -> bool:
+    """Whether this process holds all of an array."""
+    return a.is_fully_addressable or a.is_fully_replicated
+
+
+@functools.cache
+def _joining(whole: NamedSharding) -> Callable[[list], list]:
+    """A program that puts arrays together, compiled once for each set of shapes."""
+    return jax.jit(lambda arrays: arrays, out_shardings=whole)
