@@ -9,6 +9,7 @@ from likely.layers import (
     Dense,
     GaussianInit,
     HeInit,
+    UniformInit,
     XavierInit,
     ZeroInit,
     initializer,
@@ -32,6 +33,16 @@ def test_weights_are_normal_with_the_variance_of_the_formula(spec, getkey):
     assert stats.kstest(W.ravel() / variance**0.5, "norm").pvalue > 1e-3
     np.testing.assert_array_equal(dense.bias, 0)
     assert initializer(spec).variance(60, 40) == pytest.approx(variance)
+
+
+def test_uniform_weights_and_biases_lie_within_the_same_bound(getkey):
+    dense = Dense(60, 400, init="uniform", key=getkey())
+    for values in (dense.weight, dense.bias):
+        scaled = np.asarray(values, float).ravel() * 60**0.5
+        assert np.abs(scaled).max() <= 1
+        assert stats.kstest(scaled, "uniform", args=(-1, 2)).pvalue > 1e-3
+    assert np.var(dense.weight) == pytest.approx(UniformInit().variance(60, 400), rel=0.05)
+    assert np.unique(np.concatenate([dense.weight[0], dense.bias])).size == 800
 
 
 def test_zero_and_names(getkey):

@@ -4,9 +4,11 @@ Sorting random numbers, as JAX's permutation does twice, takes longer than the t
 steps of a small network that it serves. Here each place is computed on its own: write
 i = q·b + r with q < a, r < b and a·b ≥ n, and shift q by a hash of r and r by a hash of
 q in turn, each modulo its range. Every shift can be undone, so the whole is one-to-one
-on {0, ..., ab − 1}; a place that leads to n or beyond is led on until it is below.
+on {0, ..., ab − 1}; a place that leads to n or beyond is led on until it is below. Those
+beyond are at most a, so where they lead is found once and looked up.
 """
 
+from collections.abc import Callable
 from math import isqrt
 
 import jax
@@ -37,10 +39,27 @@ def permutation(key: Key, n: int) -> Int[Array, " n"]:
 
     places = lead(jnp.arange(n, dtype=jnp.uint32))
     if a * b > n:
-        places = jax.lax.while_loop(
-            lambda i: (i >= n).any(), lambda i: jnp.where(i >= n, lead(i), i), places
+        beyond = jnp.arange(n, a * b, dtype=jnp.uint32)
+        below = _led_on(beyond, lead, n)
+        places = jnp.where(
+            places >= n, jnp.take(below, places - n, mode="clip"), places
         )
     return places.astype(jnp.int32)
+
+
+def _led_on(
+    start: UInt[Array, " e"], lead: Callable[[Array], Array], n: int
+) -> UInt[Array, " e"]:
+    """Where the few numbers from n on lead to below n; a circle among them is left."""
+
+    def moves(i: Array) -> Array:
+        return (i >= n) & (i != start)
+
+    return jax.lax.while_loop(
+        lambda i: moves(i).any(),
+        lambda i: jnp.where(moves(i), lead(i), i),
+        lead(start),
+    )
 
 
 def _hash(x: UInt[Array, " n"]) -> UInt[Array, " n"]:

@@ -25,6 +25,9 @@ from likely.models import MLP
 from likely.preprocess import OrdinalEncoder
 from likely.typing import Batch
 
+SHALLOW = 3
+"""Hidden layers up to which a signal that fades does no harm."""
+
 
 class AbstractPerceptron(AbstractNetwork):
     """What both have: layers, and categories as learned vectors."""
@@ -34,18 +37,21 @@ class AbstractPerceptron(AbstractNetwork):
     norm: Any
     dropout: Any
     residual: Any
+    init: Any
     categories: Any
     embedding_size: Any
     category_columns_: list[int]
     encoder_: OrdinalEncoder | None
 
     def _network(self) -> TableNetwork:
+        shallow = np.size(self.hidden_layer_sizes) <= SHALLOW
         perceptron = MLP(
             self.hidden_layer_sizes,
             self.activation,
             norm=self.norm,
             dropout=float(self.dropout),
             residual=self.residual,
+            init=self.init if self.init != "auto" else "uniform" if shallow else "he",
         )
         if self.encoder_ is None:
             return TableNetwork(perceptron)
@@ -100,6 +106,8 @@ class MLPRegressor(AbstractPerceptron, AbstractRegressor):
         norm: "batch", "layer" or None.
         dropout: probability to drop a hidden unit in training.
         residual: whether hidden layers are residual blocks; "zero" starts them at zero.
+        init: how weights start, a name of `layers.INITIALIZERS`; "auto" is "uniform" for
+            at most three hidden layers, which start almost flat, and He's for more.
         n_members: networks that are fitted, each from other weights and batches, as one
             program; the prediction is the mixture of theirs.
         bootstrap: whether each member sees its own draw of the rows.
@@ -145,6 +153,7 @@ class MLPRegressor(AbstractPerceptron, AbstractRegressor):
         norm=None,
         dropout=0.0,
         residual=False,
+        init="auto",
         n_members=1,
         bootstrap=False,
         laplace=False,
@@ -210,6 +219,7 @@ class MLPClassifier(AbstractPerceptron, AbstractClassifier):
         norm=None,
         dropout=0.0,
         residual=False,
+        init="auto",
         n_members=1,
         bootstrap=False,
         laplace=False,

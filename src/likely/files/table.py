@@ -51,7 +51,7 @@ PLACES = {
     "likely.layers.dropout": "Dropout",
     "likely.layers.flatten": "Flatten",
     "likely.layers.group_norm": "GroupNorm",
-    "likely.layers.initializers": "GaussianInit HeInit XavierInit ZeroInit",
+    "likely.layers.initializers": "GaussianInit HeInit UniformInit XavierInit ZeroInit",
     "likely.layers.layer_norm": "LayerNorm",
     "likely.layers.mixed_precision": "MixedPrecision",
     "likely.layers.pooling": "Pooling",

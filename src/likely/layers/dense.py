@@ -12,7 +12,7 @@ from likely.typing import Key, State
 class Dense(eqx.Module):
     r"""$XW + 1b$ with W ~ (d, k): d·k + k numbers, or d·k where `bias` is None.
 
-    Starts with b = 0 and W from the initialiser, $N(0, 2/d)$ (He) if not told otherwise.
+    Starts with W and b from the initialiser: $N(0, 2/d)$ (He) and 0 if not told otherwise.
 
     See `product` for how its derivative is computed.
     """
@@ -29,8 +29,9 @@ class Dense(eqx.Module):
         init: Initializer = "he",
         key: Key,
     ):
-        self.weight = initializer(init)(n_in, n_out, key=key)
-        self.bias = jnp.zeros(n_out) if bias else None
+        first = initializer(init)
+        self.weight = first(n_in, n_out, key=key)
+        self.bias = first.bias(n_in, n_out, key=key) if bias else None
 
     def __call__(
         self, X: Float[Array, "*n d"], *, w=None, key=None, state: State = None

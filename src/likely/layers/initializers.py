@@ -1,4 +1,4 @@
-r"""How weights start (I1, I3, I4, I15): $b = 0$ and $W_{ij} \sim N(0, σ^2)$.
+r"""How weights start (I1, I3, I4, I15): $b = 0$ and $W_{ij} \sim N(0, σ^2)$, mostly.
 
 A layer from $D$ inputs to $D'$ outputs multiplies the variance of a signal by
 $\frac12 D σ^2$ after a ReLU, and that of a gradient by $\frac12 D' σ^2$ on the way back.
@@ -31,6 +31,10 @@ class AbstractInitializer(eqx.Module):
         if scale == 0:
             return jnp.zeros((n_in, n_out))
         return jax.random.normal(key, (n_in, n_out)) * scale
+
+    def bias(self, n_in: int, n_out: int, *, key: Key) -> Float[Array, " k"]:
+        """b ~ (n_out,) of a dense layer: 0 unless the law says otherwise."""
+        return jnp.zeros(n_out)
 
 
 class GaussianInit(AbstractInitializer):
@@ -71,6 +75,27 @@ class XavierInit(AbstractInitializer):
         return 2 / (n_in + n_out)
 
 
+class UniformInit(AbstractInitializer):
+    r"""$W_{ij}, b_j \sim U(-1/\sqrt D, 1/\sqrt D)$: a sixth of He's variance, $1/(3D)$.
+
+    A network of few layers starts close to a constant, with bends at different places,
+    and finds smoother curves; in a deep one the signal fades. What PyTorch begins with.
+    """
+
+    def variance(self, n_in, n_out):
+        return 1 / (3 * n_in)
+
+    def __call__(self, n_in, n_out, *, key):
+        return self._draw(n_in, (n_in, n_out), key)
+
+    def bias(self, n_in, n_out, *, key):
+        return self._draw(n_in, (n_out,), jax.random.fold_in(key, 1))
+
+    @staticmethod
+    def _draw(n_in: int, shape: tuple[int, ...], key: Key) -> Array:
+        return jax.random.uniform(key, shape, minval=-1, maxval=1) * n_in**-0.5
+
+
 class ZeroInit(AbstractInitializer):
     """W = 0, for the last layer of a residual block: it starts as the identity."""
 
@@ -84,6 +109,7 @@ INITIALIZERS = {
     "he_average": lambda: HeInit("average"),
     "xavier": XavierInit,
     "gaussian": GaussianInit,
+    "uniform": UniformInit,
     "zero": ZeroInit,
 }
 """Names for plain data; `("gaussian", 0.01)` gives the variance."""

@@ -58,7 +58,7 @@ def train_members(
     shared: PyTree = None,
     *,
     mesh: Mesh | None = None,
-    memory: int = 2**30,
+    memory: int = 2**29,
     at_once: int | None = None,
     callbacks: Callback | Sequence[Callback] = (),
     checkpoints: Checkpoints | None = None,
