@@ -39,8 +39,10 @@ def simple_model(table: Table) -> Simple:
     if numbers > MOST_NUMBERS:
         return Simple("", [], [], [], f"{numbers} coefficients are too many to read")
     kept = _independent(X)
-    X, names = X[:, kept], [str(name) for name in names[kept]]
     model, y, title = _model(table)
+    if not len(kept):
+        return Simple(title, [], [], [], "no column varies from row to row.")
+    X, names = X[:, kept], [str(name) for name in names[kept]]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

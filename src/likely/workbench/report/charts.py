@@ -155,7 +155,8 @@ def number(value: float | int) -> str:
 
 def _open(ends: tuple[Any, Any]) -> tuple[Any, Any]:
     a, b = (float(e) if math.isfinite(e) else 0.0 for e in ends)
-    return (a, b) if a != b else (a - 0.5, a + 0.5)
+    room = max(0.5, 1e-6 * abs(a))
+    return (a, b) if a != b else (a - room, a + room)
 
 
 def _rule(x0: float | int, y0: float | int, x1: float | int, y1: float | int) -> str:
