@@ -124,15 +124,15 @@ class Proximable(Protocol[M_contra]):
 class Trace(eqx.Module):
     """What a solver saw on the way; entries after the last step are NaN."""
 
-    loss: Float[Array | np.ndarray, "..."]
+    loss: Float[Array, "..."]
     """(steps,), after any axes of a batch of runs."""
-    gradient: Float[Array | np.ndarray, "..."]
+    gradient: Float[Array, "..."]
     """Largest absolute entry of the gradient."""
-    step: Float[Array | np.ndarray, "..."]
+    step: Float[Array, "..."]
     """Step sizes."""
     model: PyTree | None = None
     """The parameters after each step, where they were asked for."""
-    validation: Float[Array | np.ndarray, "..."] | None = None
+    validation: Float[Array, "..."] | None = None
     """The loss on other rows at each look, where there were any."""
 
 

@@ -41,7 +41,9 @@ def test_uniform_weights_and_biases_lie_within_the_same_bound(getkey):
         scaled = np.asarray(values, float).ravel() * 60**0.5
         assert np.abs(scaled).max() <= 1
         assert stats.kstest(scaled, "uniform", args=(-1, 2)).pvalue > 1e-3
-    assert np.var(dense.weight) == pytest.approx(UniformInit().variance(60, 400), rel=0.05)
+    assert np.var(dense.weight) == pytest.approx(
+        UniformInit().variance(60, 400), rel=0.05
+    )
     assert np.unique(np.concatenate([dense.weight[0], dense.bias])).size == 800
 
 

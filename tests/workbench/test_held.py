@@ -14,6 +14,7 @@ from likely.families import (
     Predictive,
     Stretched,
 )
+from likely.workbench import quantiles
 from likely.workbench.held import Held, describe, joined, mixed
 from likely.workbench.quantiles import LEVELS, quantile_table
 
@@ -92,3 +93,16 @@ def test_counts_fall_in_the_middle_of_their_step():
     peer = stats.poisson(3)
     want = [peer.pmf(0) / 2, (peer.cdf(2) + peer.cdf(3)) / 2]
     np.testing.assert_allclose(held.pit, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("most", [10**6, 0])
+def test_levels_of_counts_are_reached_within_a_step(most, monkeypatch):
+    """By adding up the probabilities, and where there are too many by searching."""
+    monkeypatch.setattr(quantiles, "MOST_COUNTS", most)
+    means = np.array([0.05, 0.7, 3.0, 40.0])
+    table = quantile_table(Predictive(Poisson(), np.log(means)[:, None]))
+    for row, mean in zip(table, means, strict=True):
+        peer = stats.poisson(mean)
+        y = peer.ppf(LEVELS)
+        share = (LEVELS - peer.cdf(y - 1)) / peer.pmf(y)
+        np.testing.assert_allclose(row, y - 0.5 + share, rtol=1e-6)

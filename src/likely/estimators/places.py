@@ -6,6 +6,7 @@ compiled program; folds that need fewer columns are filled up with zeros.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
 
@@ -51,15 +52,45 @@ def fits(
     X = _INPUTS.get(estimator)
     if X is None:
         return held_out.fits(learner, key, hypers, batch, train)
+    judge = partial(_judge, key=key, hypers=hypers, batch=batch)
+    parts, width = [], None
+    for t in train:  # one after the other: columns may be large
+        fold = _fold(estimator, X, batch, t)
+        if width not in (None, fold[1].shape[1]):
+            break
+        width = fold[1].shape[1]
+        parts.append(judge(*fold, t, width))
+        del fold
+    else:
+        return _joined(parts)
     folds = [_fold(estimator, X, batch, t) for t in train]
     most = max(columns.shape[1] for _, columns in folds)
-    parts = []
-    for (own, columns), t in zip(folds, train, strict=True):
-        extra = most - columns.shape[1]
-        wide = np.pad(columns, ((0, 0), (0, extra)))
-        x = (wide, *batch.x[1:]) if isinstance(batch.x, tuple) else wide
-        own = own.widened(extra) if isinstance(own, WideningLearner) else own
-        parts.append(held_out.fits(own, key, hypers, batch._replace(x=x), t[None]))
+    return _joined(
+        [judge(*fold, t, most) for fold, t in zip(folds, train, strict=True)]
+    )
+
+
+def _judge(
+    own: Learner,
+    columns: np.ndarray,
+    t: np.ndarray,
+    width: int,
+    *,
+    key: Key,
+    hypers: Mapping[str, Any],
+    batch: Batch,
+) -> tuple[PyTree, Float[np.ndarray, "m 1"]]:
+    """φ and held-out nats of one fold, its columns filled up to a width."""
+    extra = width - columns.shape[1]
+    if extra:
+        columns = np.pad(columns, ((0, 0), (0, extra)))
+    x = (columns, *batch.x[1:]) if isinstance(batch.x, tuple) else columns
+    own = own.widened(extra) if isinstance(own, WideningLearner) else own
+    return held_out.fits(own, key, hypers, batch._replace(x=x), t[None])
+
+
+def _joined(parts: list) -> Any:
+    """Results of several folds along their axis."""
     return jax.tree.map(lambda *a: np.concatenate(a, 1), *parts)
 
 

@@ -30,6 +30,8 @@ INNER = 0.9
 """Coverage of the intervals that are stretched until they cover as asked."""
 LOW, HIGH = _TAIL.index(0.05), len(LEVELS) - 1 - _TAIL.index(0.05)
 BLOCK, POINTS, CLOSEST = 4_000_000, 32, 1e-12
+MOST_COUNTS = 20_000_000
+"""Rows times counts whose probabilities are added up."""
 
 
 def quantile_table(dist: Any) -> Float[np.ndarray, "n l"]:
@@ -45,24 +47,45 @@ def quantile_table(dist: Any) -> Float[np.ndarray, "n l"]:
     family = dist.family
     if isinstance(family, Mixture) and isinstance(family.family, Normal):
         return _normal_mixture(dist)
-    table = np.stack([np.asarray(dist.quantile(q), float) for q in LEVELS], axis=1)
-    return _within_steps(dist, table) if family.discrete else table
+    if family.discrete:
+        return _counts(dist)
+    return np.stack([np.asarray(dist.quantile(q), float) for q in LEVELS], axis=1)
 
 
-def _within_steps(dist: Predictive, table: np.ndarray) -> np.ndarray:
+def _counts(dist: Predictive) -> np.ndarray:
     """Where in the step of a count the level is reached: between y − ½ and y + ½.
 
     So two rows with the same whole quantile but other means differ, and intervals can
-    be made to cover as asked, as far as whole numbers can be covered.
+    be made to cover as asked, as far as whole numbers can be covered. Where counts are
+    small, the probabilities of all of them are added up: one pass for all levels.
     """
-    found = np.empty_like(table)
+    n = len(dist.mean)
+    reached = _sums(dist, n, MOST_COUNTS // max(n, 1))
+    found, rows = np.empty((n, len(LEVELS))), np.arange(n)
     for j, level in enumerate(LEVELS):
-        y = table[:, j]
-        above = np.asarray(dist.cdf(y), float)
-        below = np.where(y > 0, dist.cdf(np.maximum(y - 1, 0)), 0.0)
+        if reached is not None:
+            y = (reached[:, 1:] < level).sum(1)
+            below, above = reached[rows, y], reached[rows, y + 1]
+        else:
+            y = np.asarray(dist.quantile(level), float)
+            above = np.asarray(dist.cdf(y), float)
+            below = np.where(y > 0, dist.cdf(np.maximum(y - 1, 0)), 0.0)
         step = np.maximum(above - below, 1e-12)
         found[:, j] = y - 0.5 + np.clip((level - below) / step, 0.0, 1.0)
     return found
+
+
+def _sums(dist: Predictive, n: int, most: int) -> np.ndarray | None:
+    """F(−1), F(0), F(1), ... until the last level is reached, or None above `most`."""
+    if np.max(dist.mean, initial=0.0) > most:
+        return None
+    reached = [np.zeros(n)]
+    while (reached[-1] < LEVELS[-1]).any():
+        if len(reached) > most:
+            return None
+        p = np.exp(dist.log_prob(np.full(n, len(reached) - 1.0)))
+        reached.append(reached[-1] + p)
+    return np.stack(reached, axis=1)
 
 
 def inner_ends(
