@@ -154,7 +154,12 @@ def _calibration(table: Table, held: Held, calibrated: Calibrated) -> list[Findi
         )
     elif calibrated.stretch != 1:
         s = calibrated.stretch
-        text = f"Its intervals were {'too narrow' if s > 1 else 'too wide'} by {s:.2f}."
+        off = (
+            f"{100 * (s - 1):.0f} % too narrow"
+            if s > 1
+            else f"{100 / s - 100:.0f} % too wide"
+        )
+        text = f"Its intervals were {off}."
     else:
         return []
     advice = (
