@@ -153,19 +153,20 @@ def _calibration(table: Table, held: Held, calibrated: Calibrated) -> list[Findi
             f"({'over' if T > 1 else 'under'}-confident)."
         )
     elif calibrated.stretch != 1:
-        s = calibrated.stretch
-        off = (
-            f"{100 * (s - 1):.0f} % too narrow"
-            if s > 1
-            else f"{100 / s - 100:.0f} % too wide"
-        )
-        text = f"Its intervals were {off}."
+        text = _stretched(calibrated.stretch)
     else:
         return []
     advice = (
         "The saved model is corrected; uncorrected probabilities are not to be used."
     )
     return [Finding("miscalibration", "note", text, advice)]
+
+
+def _stretched(s: float) -> str:
+    """What a factor of all intervals says about them; none is needed of a certain target."""
+    if s > 1:
+        return f"Its intervals had to be widened by {100 * (s - 1):.0f} %."
+    return f"Its intervals could be narrowed by {100 * (1 - s):.0f} %."
 
 
 def _coverage(ladder: Ladder, coverage: dict, held: Held) -> list[Finding]:
