@@ -30,8 +30,8 @@ INNER = 0.9
 """Coverage of the intervals that are stretched until they cover as asked."""
 LOW, HIGH = _TAIL.index(0.05), len(LEVELS) - 1 - _TAIL.index(0.05)
 BLOCK, POINTS, CLOSEST = 4_000_000, 32, 1e-12
-MOST_COUNTS = 20_000_000
-"""Rows times counts whose probabilities are added up."""
+MOST_COUNTS, MOST_ENTRIES = 1000, 20_000_000
+"""How many counts have their probabilities added up, and how many times the rows."""
 
 
 def quantile_table(dist: Any) -> Float[np.ndarray, "n l"]:
@@ -60,7 +60,7 @@ def _counts(dist: Predictive) -> np.ndarray:
     small, the probabilities of all of them are added up: one pass for all levels.
     """
     n = len(dist.mean)
-    reached = _sums(dist, n, MOST_COUNTS // max(n, 1))
+    reached = _sums(dist, n, min(MOST_COUNTS, MOST_ENTRIES // max(n, 1)))
     found, rows = np.empty((n, len(LEVELS))), np.arange(n)
     for j, level in enumerate(LEVELS):
         if reached is not None:
