@@ -221,6 +221,21 @@ def test_rows_are_padded_to_whole_minibatches_of_few_numbers(rows):
     assert own.padded_rows(100) == 128  # all rows at once
 
 
+@pytest.mark.parametrize(
+    ("layers", "init", "law"),
+    [
+        (1, "auto", "uniform"),
+        (3, "auto", "uniform"),
+        (4, "auto", "he"),
+        (1, "he", "he"),
+    ],
+)
+def test_few_layers_start_almost_flat(layers, init, law, rng):
+    X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    model = lk.MLPRegressor((4,) * layers, init=init, solver="adam", max_iter=1)
+    assert model.fit(X, y)._network().perceptron.init == law
+
+
 # Another architecture -----------------------------------------------------------------
 
 

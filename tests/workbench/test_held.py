@@ -106,3 +106,13 @@ def test_levels_of_counts_are_reached_within_a_step(most, monkeypatch):
         y = peer.ppf(LEVELS)
         share = (LEVELS - peer.cdf(y - 1)) / peer.pmf(y)
         np.testing.assert_allclose(row, y - 0.5 + share, rtol=1e-6)
+
+
+def test_large_counts_are_searched_for_and_not_added_up(monkeypatch):
+    asked, ask = [], Predictive.log_prob
+    monkeypatch.setattr(
+        Predictive, "log_prob", lambda d, y: asked.append(1) or ask(d, y)
+    )
+    table = quantile_table(Predictive(Poisson(), np.log([[2.0], [5e5]])))
+    assert len(asked) <= quantiles.MOST_COUNTS
+    np.testing.assert_allclose(table[1], stats.poisson(5e5).ppf(LEVELS), atol=0.51)

@@ -118,10 +118,9 @@ def _by_cv(at: Situation, p: int, unit: float, basis: Any = None) -> Any:
     whole = p * max(1, at.classes - 1) if at.is_class else p
     sizes = ((40, 5), (8, 3), (4, 2)) if basis is None else ((8, 3), (4, 2))
     on_counts = at.kind == "count" and basis is not None
+    whole_fits = 4 if on_counts else 1  # `CountTarget` fits folds too
     for strengths, folds in sizes:
-        fits = (
-            strengths * folds * (4 if on_counts else 1)
-        )  # `CountTarget` has folds too
+        fits = strengths * folds * whole_fits
         cost = costs.newton if glm else costs.linear
         if cost(at.n, whole, fits) <= at.budget:
             grid = unit * np.geomspace(10, 1e-4, strengths)
@@ -228,7 +227,6 @@ def _network(at: Situation) -> Any:
         return "there are too many columns"
     members, hidden = at.by_effort(2, 4, 8), 64
     epoch = 0.5 * costs.epoch(at.n, at.d, hidden)  # twice the share of others
-    epoch *= 4 if at.kind == "count" else 1  # gamma functions
     epochs = _affordable(at, epoch, 200 * members, 8)
     members = max(2, min(members, epochs // 8))
     settings = {
