@@ -3,6 +3,11 @@
 glibc gives large buffers back to the kernel after every call, and the next call pays
 for them again, page by page: half of the time of a large fit on a CPU. Keeping them
 costs memory that stays at its peak, so `import likely` never decides this for you.
+
+glibc keeps memory in arenas, each behind a lock. Arrays over 64 MB are only kept by the
+first, so one arena serves all threads; devices that compute side by side would wait for
+its lock, longer the more a compilation has left in it (up to a tenth of a step of a
+network), so they get some of their own.
 """
 
 import ctypes
@@ -29,7 +34,7 @@ def tune_host(devices: int | None = None) -> bool:
     except AttributeError:
         return False
     settings = {
-        _ARENA_MAX: 1,
+        _ARENA_MAX: 1 if devices is None else 4 * devices,
         _MMAP_MAX: 0,
         _TRIM_THRESHOLD: 2**31 - 1,
         _TOP_PAD: 64 << 20,
