@@ -28,7 +28,7 @@ def permutation(key: Key, n: int) -> Int[Array, " n"]:
         return jax.random.permutation(key, n)
     a = isqrt(n - 1) + 1
     b = -(-n // a)
-    keys = jax.random.bits(key, (ROUNDS, 2), jnp.uint32)
+    keys = round_keys(key)
 
     def lead(i: UInt[Array, " n"]) -> UInt[Array, " n"]:
         q, r = i // b, i % b
@@ -45,6 +45,11 @@ def permutation(key: Key, n: int) -> Int[Array, " n"]:
             places >= n, jnp.take(below, places - n, mode="clip"), places
         )
     return places.astype(jnp.int32)
+
+
+def round_keys(key: Key) -> UInt[Array, "rounds 2"]:
+    """What the hashes of each round are mixed with: all that an order depends on."""
+    return jax.random.bits(key, (ROUNDS, 2), jnp.uint32)
 
 
 def _led_on(

@@ -60,6 +60,7 @@ def train_members(
     mesh: Mesh | None = None,
     memory: int = 2**29,
     at_once: int | None = None,
+    special: "Special | None" = None,
     callbacks: Callback | Sequence[Callback] = (),
     checkpoints: Checkpoints | None = None,
     resume: bool = False,
@@ -76,6 +77,8 @@ def train_members(
         mesh: devices to deal the members out to.
         memory: bytes that the steps of members side by side may take.
         at_once: members side by side, if you know better.
+        special: another kind of `Crowd` that runs all of them on the host, if it takes
+            such members.
         callbacks: as in `Training`, and so are the others.
         checkpoints: where and when to save the runs.
         resume: whether to go on from the newest checkpoints.
@@ -86,6 +89,9 @@ def train_members(
     steps = np.max(_limits(build, *_again((members, shared))))
     capacity = capacity_of(steps)
     outline = _outline(build, *_shapes(members, shared), capacity)
+    kind: type[Crowd] = Crowd
+    if special is not None and special.fits(outline.loop, outline.model, m):
+        kind, mesh, at_once = special.crowd, None, m
     size = at_once or outline.at_once(memory)
     devices = 1 if mesh is None else mesh.size
     groups = -(-m // min(m, size))  # of equal size, so that one program does for all
@@ -95,7 +101,7 @@ def train_members(
     for start in range(0, m, size):
         rows = np.minimum(np.arange(start, start + size), m - 1)
         group = jax.tree.map(lambda a, rows=rows: a[rows], members)
-        crowd = Crowd(build, group, shared, outline.loop, mesh)
+        crowd = kind(build, group, shared, outline.loop, mesh)
         places = checkpoints
         if checkpoints is not None and size < m:
             part = Path(checkpoints.folder) / f"members-{start:06d}"
@@ -188,9 +194,20 @@ class Crowd(AbstractFeed):
         bounds = jnp.asarray([first, until, self.loop.solver.steps], jnp.int32)
         return self._call("advance", progress, limits, bounds)
 
+    def given(self) -> tuple[PyTree, PyTree]:
+        """What is the members' own, and what they share."""
+        return _again((self.members, self.shared))
+
     def _call(self, what: str, *args: Any) -> Any:
-        given = _again((self.members, self.shared))
-        return _call(what, *self.settings, self.m, *given, *args)
+        return _call(what, *self.settings, self.m, *self.given(), *args)
+
+
+class Special(NamedTuple):
+    """Another kind of crowd, for some members."""
+
+    crowd: type[Crowd]
+    fits: Callable[[Loop, Any, int], bool]
+    """Of a member's loop and model, with shapes for arrays, and how many there are."""
 
 
 @eqx.filter_jit
@@ -201,9 +218,9 @@ def _call(what: str, build, capacity, mesh, m: int, members, shared, *args) -> A
         if what == "advance":
             progress, limit, bounds = args
             limits = limit, bounds[2]
-            loop, _ = _begun(build, capacity, member, shared, limits)
+            loop, _ = member_loop(build, capacity, member, shared, limits)
             return loop.advance(progress, bounds[0], bounds[1])
-        loop, plan = _begun(build, capacity, member, shared, None)
+        loop, plan = member_loop(build, capacity, member, shared, None)
         if what == "finish":
             return eqx.filter(loop.finish(*args), eqx.is_array)
         return loop.start(plan.model, plan.state)
@@ -239,7 +256,7 @@ def _plan(build: Build, member: Any, shared: Any) -> Plan:
     return Plan(*plan)
 
 
-def _begun(
+def member_loop(
     build: Build, capacity: int, member: Any, shared: Any, limits: tuple | None
 ) -> tuple[Loop, Plan]:
     """The loop of a member, and its plan; the limits are its own and the largest."""
@@ -284,6 +301,8 @@ class Outline(NamedTuple):
 
     loop: Loop
     """With shapes in the place of arrays."""
+    model: Any
+    """The same."""
     each: int
     """Bytes of all the values of one step."""
 
@@ -306,20 +325,20 @@ def _outline(build: Build, treedef: Any, shapes: tuple, capacity: int) -> Outlin
     """Trace one step of one member, without computing it."""
 
     def begin(member, shared):
-        loop, plan = _begun(build, capacity, member, shared, None)
+        loop, plan = member_loop(build, capacity, member, shared, None)
         loop.solver.check(plan.key)
-        return loop
+        return loop, plan.model
 
     def step(member, shared):
-        loop, plan = _begun(build, capacity, member, shared, None)
+        loop, plan = member_loop(build, capacity, member, shared, None)
         progress = loop.start(plan.model, plan.state)
         batch = loop.batch(loop.order(jnp.asarray(0)), jnp.asarray(0))
         moved = loop.stepper.step(progress.run, batch, jnp.asarray(0))
         return eqx.filter(moved, eqx.is_array)
 
     given = treedef.unflatten([jax.ShapeDtypeStruct(*shape) for shape in shapes])
-    loop = eqx.filter_eval_shape(begin, *given)
-    return Outline(loop, _bytes(jax.make_jaxpr(step)(*given).jaxpr))
+    loop, model = eqx.filter_eval_shape(begin, *given)
+    return Outline(loop, model, _bytes(jax.make_jaxpr(step)(*given).jaxpr))
 
 
 def _bytes(program: Any) -> int:
