@@ -92,6 +92,8 @@ OPTIONS: dict[str, Any] = {
     "verbose": False,
 }
 """The settings of a fit, with what they are where an estimator does not have them."""
+AT_ONCE = 16
+"""The most members that predict side by side."""
 
 
 def keep(estimator: Any, given: Mapping[str, Any]) -> None:
@@ -472,7 +474,17 @@ class AbstractNetwork(AbstractPredictor):
 
 @eqx.filter_jit
 def _eta_of(learner: NetworkLearner, phi: Network, X: Any):
-    return jax.vmap(learner.eta, in_axes=(0, None))(phi, X)
+    """η of every member, some members at a time: what they make stays in the cache."""
+    m = len(phi.solution.loss)
+    some = max(k for k in range(1, AT_ONCE + 1) if m % k == 0)
+    if some == m:
+        return jax.vmap(learner.eta, in_axes=(0, None))(phi, X)
+    arrays, static = eqx.partition(phi, eqx.is_array)
+
+    def one(arrays: Any) -> Any:
+        return learner.eta(eqx.combine(arrays, static), X)
+
+    return jax.lax.map(one, arrays, batch_size=some)
 
 
 def _count(phi: Network) -> int:

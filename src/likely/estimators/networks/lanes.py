@@ -35,8 +35,8 @@ FEWEST = 16
 """Members below which lanes or cores would be idle."""
 LARGEST = 2**14
 """Parameters of a member that fit into a core's cache eightfold, with their moments."""
-PIECES = 8
-"""Pieces of the steps, after which a core may take another group."""
+PIECE = 64
+"""Steps after which a core may take another group."""
 EPOCHS = 64
 """Epochs whose keys are drawn together."""
 
@@ -148,7 +148,8 @@ class Lanes(Crowd):
 
         keys = self._keys(first // batches.count, -(-until // batches.count))
 
-        cuts = np.linspace(first, until, PIECES + 1).astype(int).tolist()
+        pieces = max(1, (until - first) // PIECE)
+        cuts = np.linspace(first, until, pieces + 1).astype(int).tolist()
 
         def advance(group: int, piece: int) -> None:
             at, end = cuts[piece : piece + 2]
@@ -164,7 +165,7 @@ class Lanes(Crowd):
             )
             self.free.put(rooms)
 
-        in_turns(advance, len(state), PIECES)
+        in_turns(advance, len(state), pieces)
         reason, step = self.gathered(reasons), self.gathered(steps)
         moved = step - np.asarray(run.step)
         ran = moved + ((reason == DIVERGED) & (np.asarray(run.reason) == RUNNING))

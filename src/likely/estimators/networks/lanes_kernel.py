@@ -309,20 +309,20 @@ def forward(work, a, rows, I, theta, W, b, J, out, floor):  # noqa: PLR0917, E74
 
 @inner
 @no_type_check
-def backward(work, d, rows, J, theta, W, I, out, a):  # noqa: PLR0917, E741
-    """D Wᵀ where A is positive, else 0."""
+def backward(work, d, rows, J, theta, W, I, a):  # noqa: PLR0917, E741
+    """D Wᵀ where A is positive, else 0, in the place of A."""
     whole = I - I % WIDE
     for i in range(0, whole, WIDE):
         for r in range(0, rows, TALL):
             _backward(
                 *(work, d + r * J, J, 1, theta, W + i * J, 1, J),
-                *(work, out + r * I + i, I, work, a + r * I + i, np.float32(0.0), J),
+                *(work, a + r * I + i, I, work, a + r * I + i, np.float32(0.0), J),
             )
     for i in range(whole, I):
         for r in range(0, rows, TALL):
             _backward_1(
                 *(work, d + r * J, J, 1, theta, W + i * J, 1, J),
-                *(work, out + r * I + i, I, work, a + r * I + i, np.float32(0.0), J),
+                *(work, a + r * I + i, I, work, a + r * I + i, np.float32(0.0), J),
             )
 
 
@@ -488,18 +488,18 @@ def normal(work, eta, y, w, rows, theta, tail, g, scale, loss):  # noqa: PLR0917
 def rooms(sizes, r):
     """Where things are in the room for work: its last entry is how large that is.
 
-    Rows are at 0, then come targets, weights, a one, the activations of each layer for
-    as many rows as there are in entry 3, and two sets of slopes.
+    Rows are at 0, then come targets, weights, a one, and the activations of each layer for
+    as many rows as there are in entry 3; on the way back slopes take their place.
     """
-    r, width, at = r + TALL, max(sizes[1:]), (r + TALL) * sizes[0]
-    rows = max(TALL, ROOM // width // TALL * TALL)
-    places = np.empty(len(sizes) + 6, np.int64)
+    r, at = r + TALL, (r + TALL) * sizes[0]
+    rows = max(TALL, ROOM // max(sizes[1:]) // TALL * TALL)
+    places = np.empty(len(sizes) + 4, np.int64)
     places[0], places[1], places[2], places[3] = at, at + r, at + 2 * r, rows
     at += 2 * r + 1
-    for layer in range(1, len(sizes)):
+    for layer in range(1, len(sizes) + 1):
         places[3 + layer] = at
-        at += rows * sizes[layer]
-    places[-3], places[-2], places[-1] = at, at + rows * width, at + 2 * rows * width
+        if layer < len(sizes):
+            at += rows * sizes[layer]
     return places
 
 
@@ -509,7 +509,6 @@ def slopes_of(sizes, theta, weights, g, work, places, rows, scale, loss):  # noq
     """Loss and gradient of the rows that are in the room, a stretch of them at a time."""
     layers, room = len(sizes) - 1, places[3]
     activations = places[3 : 4 + layers].copy()
-    slope, other = places[-3], places[-2]
     g[:] = 0.0
     loss[:] = 0.0
     for start in range(0, rows, room):
@@ -534,8 +533,8 @@ def slopes_of(sizes, theta, weights, g, work, places, rows, scale, loss):  # noq
             filters(work, activations[layer], 1, I, I, here, part, J, g, W)
             filters(work, places[2], 0, 0, 1, here, part, J, g, b)
             if layer:
-                backward(work, here, part, J, theta, W, I, slope, activations[layer])
-                here, slope, other = slope, other, slope
+                backward(work, here, part, J, theta, W, I, activations[layer])
+                here = activations[layer]
 
 
 @inner
