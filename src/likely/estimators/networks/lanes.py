@@ -121,7 +121,7 @@ class Lanes(Crowd):
 
         self.kernel, batches = lanes_kernel, loop.stepper.batches
         own: Own = _own(*self.settings[:2], *self.given())
-        self.rule = np.array([a[0] for a in own.rule], np.float32)
+        self.rule = np.array([a[0] for a in own.rule], np.float32)  # of all alike
         self.rows = [self.dealt(a) for a in (own.data.x, own.data.y, own.data.w)]
         self.scale = self.dealt(1 / (batches.size * own.mean_weight))
         self.decay = self.dealt(own.alpha / own.total_weight)

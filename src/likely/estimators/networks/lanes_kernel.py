@@ -15,6 +15,7 @@ The blocks are written in LLVM's own language with numba, which knows no registe
 
 from typing import Any, no_type_check
 
+import jax.numpy as jnp
 import numpy as np
 from llvmlite import binding, ir
 from numba import float32, int32, int64, types, uint32
@@ -22,6 +23,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
+from likely.core.numerics import HALF_LOG_2PI, horizon
 from likely.models.trees.compiled import const, inner, kernel
 from likely.typing import DIVERGED, RUNNING, TRAINED
 
@@ -33,8 +35,8 @@ TALL, WIDE = (5, 5) if binding.get_host_cpu_features().get("avx512f") else (3, 4
 ROOM = 3 * 2**10
 """Activations of a layer, of eight networks, that are computed at a time."""
 
-HORIZON = np.float32(20.0)
-HALF_LOG_2PI = np.float32(0.5 * np.log(2 * np.pi))
+HORIZON = np.float32(horizon(jnp.zeros((), jnp.float32)))
+LOG_ROOT = np.float32(HALF_LOG_2PI)
 
 _FLOAT, _LONG = ir.FloatType(), ir.IntType(64)
 _VECTOR = ir.VectorType(_FLOAT, LANES)
@@ -262,29 +264,6 @@ def _adam(typing, state, g, count, moves, numbers):  # noqa: PLR0917
     return signature, write
 
 
-@intrinsic
-def _spread(typing, work, at, x, start, count):  # noqa: PLR0917
-    """work[at + 8 j] = x[start + j] for all j < count: a row into its lane."""
-    signature = types.void(work, int64, x, int64, int64)
-
-    def write(context, builder, signature, args):
-        kinds = signature.args
-        to = arrayobj.make_array(kinds[0])(context, builder, args[0]).data
-        of = arrayobj.make_array(kinds[2])(context, builder, args[2]).data
-        to, of = builder.gep(to, [args[1]]), builder.gep(of, [args[3]])
-        w = _Writer(builder)
-
-        def body(j, _):
-            value = builder.load(builder.gep(of, [j]), align=4)
-            builder.store(value, builder.gep(to, [w.times(j, LANES)]), align=4)
-            return []
-
-        w.loop(args[4], 1, [], body)
-        return context.get_dummy_value()
-
-    return signature, write
-
-
 # Products of matrices -----------------------------------------------------------------
 
 
@@ -448,7 +427,8 @@ def gather(x, y, w, order, batch, size, room, work, d, at_y, at_w):  # noqa: PLR
                 work[at_w * LANES + at] = 0.0
                 continue
             row, place = there[i, lane], i * d * LANES + lane
-            _spread(work, place, x, (lane * n + row) * d, d)
+            for j in range(d):
+                work[place + j * LANES] = x[lane, row, j]
             work[at_y * LANES + at] = y[lane, row]
             work[at_w * LANES + at] = w[lane, row] * more[lane]
     return rows
@@ -471,7 +451,7 @@ def normal(work, eta, y, w, rows, theta, tail, g, scale, loss):  # noqa: PLR0917
             gap = work[(y + r) * LANES + lane] - work[(eta + r) * LANES + lane]
             z = gap * inverse
             if weight > 0:
-                total += weight * (log_scale + HALF_LOG_2PI + np.float32(0.5) * z * z)
+                total += weight * (log_scale + LOG_ROOT + np.float32(0.5) * z * z)
                 slope += weight * (np.float32(1.0) - z * z)
                 work[(eta + r) * LANES + lane] = -weight * z * inverse
             else:
