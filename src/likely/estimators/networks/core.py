@@ -25,7 +25,7 @@ A model that ends with a `Dense` layer (a `Chain`) starts at the null model and 
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -197,7 +197,7 @@ class AbstractNetwork(AbstractPredictor):
         network, settings = self._network(), self._settings()
         family, shared = self._target(y)
         noisy = self._noisy() or watched or bool(self._option("early_stopping"))
-        size = len(y) * self._size(network, family)
+        size = len(y) * _size(network, self._shape(), family.n_eta)
         full = settings.full(size, noisy)
         return NetworkLearner(
             family,
@@ -233,15 +233,6 @@ class AbstractNetwork(AbstractPredictor):
     def _plain(self) -> tuple[int, ...]:
         """A hook: columns that are not scaled."""
         return ()
-
-    def _size(self, network: Any, family: AbstractFamily) -> int:
-        """How many parameters there are."""
-        shape = self._shape()
-        model = eqx.filter_eval_shape(
-            lambda key: network.build(shape, family.n_eta, key=key), jax.random.key(0)
-        )
-        arrays = eqx.filter(model, lambda a: hasattr(a, "shape"))
-        return sum(int(np.prod(a.shape)) for a in jax.tree.leaves(arrays))
 
     def _crowd(
         self, hyper: dict, batch: Batch, other: Batch | None, begin: Network | None
@@ -485,6 +476,23 @@ def _eta_of(learner: NetworkLearner, phi: Network, X: Any):
         return learner.eta(eqx.combine(arrays, static), X)
 
     return jax.lax.map(one, arrays, batch_size=some)
+
+
+def _size(network: Any, shape: tuple[int, ...], n_eta: int) -> int:
+    """How many parameters there are."""
+    try:
+        return _counted(network, shape, n_eta)
+    except TypeError:  # cannot be looked up
+        return _counted.__wrapped__(network, shape, n_eta)
+
+
+@lru_cache(maxsize=64)
+def _counted(network: Any, shape: tuple[int, ...], n_eta: int) -> int:
+    model = eqx.filter_eval_shape(
+        lambda key: network.build(shape, n_eta, key=key), jax.random.key(0)
+    )
+    arrays = eqx.filter(model, lambda a: hasattr(a, "shape"))
+    return sum(int(np.prod(a.shape)) for a in jax.tree.leaves(arrays))
 
 
 def _count(phi: Network) -> int:

@@ -35,7 +35,7 @@ FEWEST = 16
 """Members below which lanes or cores would be idle."""
 LARGEST = 2**14
 """Parameters of a member that fit into a core's cache eightfold, with their moments."""
-PIECE = 64
+PIECE = 32
 """Steps after which a core may take another group."""
 EPOCHS = 64
 """Epochs whose keys are drawn together."""
@@ -122,13 +122,17 @@ class Lanes(Crowd):
         self.kernel, batches = lanes_kernel, loop.stepper.batches
         own: Own = _own(*self.settings[:2], *self.given())
         self.rule = np.array([a[0] for a in own.rule], np.float32)  # of all alike
-        self.rows = [self.dealt(a) for a in (own.data.x, own.data.y, own.data.w)]
+        drawn = (np.asarray(own.data.w) > 0).sum(1)
+        self.turns = np.argsort(drawn, kind="stable")  # eight wait for the longest
+        self.records = self.dealt(self._recorded(own.data))
         self.scale = self.dealt(1 / (batches.size * own.mean_weight))
         self.decay = self.dealt(own.alpha / own.total_weight)
         params = jax.tree.leaves(self.progress.run.params)  # W, b, W, b, ..., log σ
         self.shapes = [a.shape[1:] for a in params]
         self.sizes = np.array([*(s[0] for s in self.shapes[:-1:2]), 1], np.int64)
         most = int(lanes_kernel.rooms.py_func(self.sizes, batches.size)[-1])
+        self.last: tuple[Any, Any] = (None, None)  # a run, and how it is in lanes
+        self.drawn: tuple[int, Any] = (-1, None)
         self.free: SimpleQueue = SimpleQueue()
         for _ in range(threads(None)):
             self.free.put((self.blank(sum(self.parts)), self.blank(most)))
@@ -138,7 +142,7 @@ class Lanes(Crowd):
         until = min(until, max(int(np.max(limits)), first + 1))
         if until <= first:
             return progress
-        state = self._packed(run)
+        state = self.last[1] if run is self.last[0] else self._packed(run)
         last = self.dealt(np.stack([run.loss, run.gradient, run.value], 1))
         last = np.ascontiguousarray(last.swapaxes(1, 2))
         limits, steps, reasons = map(self.dealt, (limits, run.step, run.reason))
@@ -148,16 +152,16 @@ class Lanes(Crowd):
 
         keys = self._keys(first // batches.count, -(-until // batches.count))
 
-        pieces = max(1, (until - first) // PIECE)
+        pieces = -(-(until - first) // PIECE)
         cuts = np.linspace(first, until, pieces + 1).astype(int).tolist()
 
         def advance(group: int, piece: int) -> None:
             at, end = cuts[piece : piece + 2]
             epoch = at // batches.count - first // batches.count
             rooms = self.free.get()
-            x, y, w = (a[group] for a in self.rows)
             self.kernel.advance(
-                *(self.sizes, state[group], self.parts[0], *rooms, x, y, w),
+                *(self.sizes, state[group], self.parts[0], *rooms),
+                self.records[group],
                 *(np.ascontiguousarray(keys[group, :, epoch:]), at, batches.count),
                 *(batches.size, self.rule, self.scale[group], self.decay[group]),
                 *(limits[group], steps[group], reasons[group], last[group]),
@@ -178,15 +182,22 @@ class Lanes(Crowd):
         )  # fmt: skip
         seen = [self.gathered(a.swapaxes(1, 2)) for a in seen]
         trace = self._traced(progress.trace, first, ran, *seen)
-        return jax.tree.map(jnp.asarray, progress._replace(run=run, trace=trace))
+        progress = jax.tree.map(jnp.asarray, progress._replace(run=run, trace=trace))
+        self.last = progress.run, state
+        return progress
 
     def _keys(self, first: int, until: int) -> UInt[np.ndarray, "g 8 epochs rounds 2"]:
         """Of the order of these epochs."""
-        found = [
-            np.asarray(_keys(*self.settings[:2], *self.given(), jnp.asarray(start)))
-            for start in range(first, until, EPOCHS)
-        ]
-        return self.dealt(np.concatenate(found, 1)[:, : until - first])
+        start = first - first % EPOCHS
+        found = [self._drawn(at) for at in range(start, until, EPOCHS)]
+        return np.concatenate(found, 2)[:, :, first - start : until - start]
+
+    def _drawn(self, start: int) -> UInt[np.ndarray, "g 8 epochs rounds 2"]:
+        """Keys of some epochs; the last ones are kept."""
+        if self.drawn[0] != start:
+            keys = _keys(*self.settings[:2], *self.given(), jnp.asarray(start))
+            self.drawn = start, self.dealt(keys)
+        return self.drawn[1]
 
     def _traced(self, trace: Trace, first: int, ran, losses, slopes) -> Trace:
         """The trace with these steps, of members that ran."""
@@ -221,48 +232,64 @@ class Lanes(Crowd):
         """Room for so many, where a line of the cache begins."""
         return aligned(vectors * self.kernel.LANES)
 
+    @property
+    def seats(self) -> tuple[np.ndarray, np.ndarray]:
+        """The group and the lane of each member."""
+        return np.divmod(np.argsort(self.turns), self.kernel.LANES)
+
     def dealt(self, a: Any) -> np.ndarray:
         """(m, ...) to (groups, 8, ...); the last group is filled up with its last member."""
         a, lanes = np.asarray(a), self.kernel.LANES
         rows = np.minimum(np.arange(-(-len(a) // lanes) * lanes), len(a) - 1)
-        return a[rows].reshape(-1, lanes, *a.shape[1:])
+        return a[self.turns[rows]].reshape(-1, lanes, *a.shape[1:])
 
     def gathered(self, a: np.ndarray) -> np.ndarray:
         """The way back."""
-        return a.reshape(-1, *a.shape[2:])[: self.m]
+        return a[self.seats]
+
+    def _recorded(self, data: Batch) -> Float[np.ndarray, "m rows c"]:
+        """Target, weight and columns of each row, and a row of zeros."""
+        x, lanes = np.asarray(data.x), self.kernel.LANES
+        m, n, d = x.shape
+        records = np.zeros((m, n + 1, -(-(d + 2) // lanes) * lanes), np.float32)
+        records[:, :n, 0], records[:, :n, 1] = data.y, data.w
+        records[:, :n, 2 : d + 2] = x
+        return records
+
+    def _places(self) -> list[slice]:
+        """Where each parameter is: weights, then biases and log σ, with padding between."""
+        starts, found = [0, self.parts[0]], []
+        for i, shape in enumerate(self.shapes):
+            half = i % 2 if i + 1 < len(self.shapes) else 1
+            end = starts[half] + int(np.prod(shape))
+            found.append(slice(starts[half], end))
+            starts[half] = end
+        return found
 
     def _packed(self, run: Any) -> Float[np.ndarray, "groups 3 p"]:
-        """θ, m and v of each group: weights, then biases and log σ."""
+        """θ, m and v of each group."""
         leaves = [np.asarray(a) for a in jax.tree.leaves((run.params, run.memory))]
-        k = len(self.shapes)
+        k, lanes = len(self.shapes), self.kernel.LANES
         trees = leaves[:k], leaves[k + 1 : 2 * k + 1], leaves[2 * k + 1 :]
-        groups = -(-self.m // self.kernel.LANES)
+        groups = -(-self.m // lanes)
         state = self.blank(groups * 3 * sum(self.parts)).reshape(groups, 3, -1)
-        for place, tree in enumerate(trees):
-            flat = [a.reshape(self.m, -1) for a in tree]
-            halves = flat[:-1:2], [*flat[1:-1:2], flat[-1]]
-            rows = [
-                np.pad(np.concatenate(half, 1), ((0, 0), (0, width - _width(half))))
-                for half, width in zip(halves, self.parts, strict=True)
-            ]
-            dealt = self.dealt(np.concatenate(rows, 1))
-            state[:, place] = dealt.swapaxes(1, 2).reshape(groups, -1)
+        seats = state.reshape(groups, 3, -1, lanes).swapaxes(2, 3)
+        for i, tree in enumerate(trees):
+            for leaf, place in zip(tree, self._places(), strict=True):
+                seats[:, i, :, place] = self.dealt(leaf.reshape(self.m, -1))
         return state
 
     def _unpacked(self, state: np.ndarray, run: Any, steps: int) -> tuple[Any, Any]:
         """Parameters and the memory of Adam."""
-        groups, lanes = len(state), self.kernel.LANES
-        state = state.reshape(groups, 3, -1, lanes).transpose(1, 0, 3, 2)
-        trees = []
-        for flat in state.reshape(3, groups * lanes, -1)[:, : self.m]:
-            starts, tree = [0, self.parts[0]], []
-            for i, shape in enumerate(self.shapes):
-                half = i % 2 if i + 1 < len(self.shapes) else 1
-                end = starts[half] + int(np.prod(shape))
-                rows = np.ascontiguousarray(flat[:, starts[half] : end])
-                tree.append(rows.reshape(self.m, *shape))
-                starts[half] = end
-            trees.append(tree)
+        group, lane = self.seats
+        state = state.reshape(len(state), 3, -1, self.kernel.LANES)
+        trees = [
+            [
+                state[group, i, place, lane].reshape(self.m, *shape)
+                for shape, place in zip(self.shapes, self._places(), strict=True)
+            ]
+            for i in range(3)
+        ]
         count = np.asarray(jax.tree.leaves(run.memory)[0]) + steps
         params = jax.tree.structure(run.params).unflatten(trees[0])
         memory = [count.astype(np.int32), *trees[1], *trees[2]]
@@ -298,10 +325,6 @@ def aligned(size: int) -> Float[np.ndarray, " size"]:
     whole = np.zeros(size + 16, np.float32)
     start = -(whole.ctypes.data // 4) % 16
     return whole[start : start + size]
-
-
-def _width(arrays: list) -> int:
-    return sum(a.shape[1] for a in arrays)
 
 
 @eqx.filter_jit

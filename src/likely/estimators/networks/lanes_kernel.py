@@ -69,6 +69,13 @@ class _Writer:
         function = cgutils.get_or_insert_function(self.builder.module, kind, name)
         return self.builder.call(function, vectors)
 
+    def add(self, vectors: list, pointer: Any) -> None:
+        """Their sum to what is there."""
+        total = vectors[0]
+        for vector in vectors[1:]:
+            total = self.builder.fadd(total, vector)
+        self.store(self.builder.fadd(self.load(pointer), total), pointer)
+
     def splat(self, number: Any) -> Any:
         """The same number in every lane."""
         first = self.builder.insert_element(
@@ -77,15 +84,49 @@ class _Writer:
         order = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
         return self.builder.shuffle_vector(first, first, order)
 
+    def transposed(self, rows: list) -> list:
+        """Eight vectors as the columns of the matrix that they are the rows of."""
+
+        def pairs(vectors, apart, low, high):
+            new = list(vectors)
+            for i in range(LANES):
+                if not i & apart:
+                    a, b = vectors[i], vectors[i + apart]
+                    new[i] = self.mixed(a, b, low)
+                    new[i + apart] = self.mixed(a, b, high)
+            return new
+
+        for apart in (4, 2, 1):
+            low = [i if not i & apart else i - apart + LANES for i in range(LANES)]
+            high = [i + apart if not i & apart else i + LANES for i in range(LANES)]
+            rows = pairs(rows, apart, low, high)
+        return rows
+
+    def mixed(self, a: Any, b: Any, order: list[int]) -> Any:
+        """Entries of a, and from `LANES` on of b."""
+        kind = ir.VectorType(ir.IntType(32), LANES)
+        return self.builder.shuffle_vector(a, b, ir.Constant(kind, order))
+
+    def started(self, cells: list, biases: list, purpose: str) -> list:
+        """What sums start from: see `_block`."""
+        if purpose == "backward":
+            return [_ZERO] * len(cells)
+        return [self.load(p) for p in (biases if purpose == "forward" else cells)]
+
     def ended(self, value: Any, end: Any, purpose: str) -> Any:
         """A sum as its purpose wants it: see `_block`."""
         if purpose == "forward":
             higher = self.builder.fcmp_unordered(">", value, end)  # no number too
             return self.builder.select(higher, value, end)
         if purpose == "backward":
-            alive = self.builder.fcmp_ordered(">", self.load(end), _ZERO)
-            return self.builder.select(alive, value, _ZERO)
+            return self.alive(self.load(end), value)
         return value
+
+    def alive(self, a: Any, value: Any) -> Any:
+        """The value where a is positive, else 0."""
+        return self.builder.select(
+            self.builder.fcmp_ordered(">", a, _ZERO), value, _ZERO
+        )
 
     def loop(self, stop: Any, step: int, carried: list, body: Any) -> list:
         """body(k, values) -> values for k = 0, step, ... < stop; at least once."""
@@ -116,7 +157,8 @@ def _block(tall: int, wide: int, purpose: str) -> Any:
     """A block of C from K products.
 
     `forward` starts at the bias, the row `e` of `E`, and ends at max(·, floor);
-    `filters` adds to what is there; `backward` ends at 0 where E is not positive.
+    `filters` adds to what is there; `backward` ends at 0 where C was not positive, and adds
+    the sum of each column to `e`.
     """
 
     @intrinsic
@@ -136,12 +178,10 @@ def _block(tall: int, wide: int, purpose: str) -> Any:
                 args[13],
                 args[14],
             )
-            cells = [(i, j) for i in range(tall) for j in range(wide)]
-
-            def place(first, i, j):
-                row = builder.gep(first, [w.times(cj, i)])
-                return builder.gep(row, [ir.Constant(_LONG, j)])
-
+            numbers = [ir.Constant(_LONG, j) for j in range(wide)]
+            starts = [builder.gep(c, [w.times(cj, i)]) for i in range(tall)]
+            ends = [builder.gep(row, [j]) for row in starts for j in numbers]
+            totals = [builder.gep(e, [j]) for j in numbers]
             rows = [builder.gep(a, [w.times(ai, i)]) for i in range(tall)]
             columns = [builder.gep(b, [w.times(bj, j)]) for j in range(wide)]
 
@@ -157,17 +197,14 @@ def _block(tall: int, wide: int, purpose: str) -> Any:
                     ]
                 return new
 
-            if purpose == "forward":
-                biases = [builder.gep(e, [ir.Constant(_LONG, j)]) for _, j in cells]
-                start = [w.load(bias) for bias in biases]
-            elif purpose == "filters":
-                start = [w.load(place(c, *cell)) for cell in cells]
-            else:
-                start = [_ZERO] * len(cells)
-            sums = w.loop(K, 1, start, body)
-            for cell, value in zip(cells, sums, strict=True):
-                end = place(e, *cell) if purpose == "backward" else w.splat(floor)
-                w.store(w.ended(value, end, purpose), place(c, *cell))
+            sums = w.loop(K, 1, w.started(ends, totals * tall, purpose), body)
+            for i, (end, value) in enumerate(zip(ends, sums, strict=True)):
+                bound = end if purpose == "backward" else w.splat(floor)
+                sums[i] = w.ended(value, bound, purpose)
+                w.store(sums[i], end)
+            if purpose == "backward":
+                for j, at in enumerate(totals):
+                    w.add(sums[j::wide], at)
             return context.get_dummy_value()
 
         return signature, write
@@ -179,6 +216,55 @@ _forward, _forward_1 = _block(TALL, WIDE, "forward"), _block(TALL, 1, "forward")
 _backward, _backward_1 = _block(TALL, WIDE, "backward"), _block(TALL, 1, "backward")
 _filters, _filters_1 = _block(TALL, WIDE, "filters"), _block(TALL, 1, "filters")
 _filters_row, _filters_one = _block(1, WIDE, "filters"), _block(1, 1, "filters")
+
+
+def _top(wide: int) -> Any:
+    """The way back through the one output, of some inputs of it and all rows.
+
+    To `g` go Aᵀd and the sums of the slopes d·W, 0 where A is not positive, which take
+    the place of A.
+    """
+
+    @intrinsic
+    def block(typing, work, d, a, I, theta, W, g, w, b, rows):  # noqa: PLR0917, E741
+        signature = types.void(
+            *(work, int64, int64, int64, theta, int64, g, int64, int64, int64)
+        )
+
+        def write(context, builder, signature, args):
+            kinds, writer = signature.args, _Writer(builder)
+            d, a = (writer.pointer(context, kinds[0], args[0], at) for at in args[1:3])
+            W = writer.pointer(context, kinds[4], args[4], args[5])
+            g = [writer.pointer(context, kinds[6], args[6], at) for at in args[7:9]]
+            places = [ir.Constant(_LONG, j) for j in range(wide)]
+            weights = [writer.load(builder.gep(W, [j])) for j in places]
+
+            def body(r, sums):
+                slope = writer.load(builder.gep(d, [r]))
+                row = builder.gep(a, [builder.mul(r, args[3])])
+                ends = [builder.gep(row, [j]) for j in places]
+                inputs, slopes = [writer.load(end) for end in ends], []
+                for end, x, weight in zip(ends, inputs, weights, strict=True):
+                    slopes.append(writer.alive(x, builder.fmul(slope, weight)))
+                    writer.store(slopes[-1], end)
+                new = [
+                    writer.call("fma", x, slope, total)
+                    for x, total in zip(inputs, sums[:wide], strict=True)
+                ]
+                return [*new, *map(builder.fadd, sums[wide:], slopes)]
+
+            sums = writer.loop(args[9], 1, [_ZERO] * (2 * wide), body)
+            for end, part in zip(g, (sums[:wide], sums[wide:]), strict=True):
+                for j, total in zip(places, part, strict=True):
+                    writer.add([total], builder.gep(end, [j]))
+            return context.get_dummy_value()
+
+        return signature, write
+
+    return block
+
+
+_top_wide, _top_1 = _top(WIDE), _top(1)
 
 
 @intrinsic
@@ -264,6 +350,55 @@ def _adam(typing, state, g, count, moves, numbers):  # noqa: PLR0917
     return signature, write
 
 
+@intrinsic
+def _deal(typing, records, there, i, blocks, work, x, y, w):  # noqa: PLR0917
+    """Row i of eight networks from their records to y, w and x in `work`.
+
+    A record begins at its entry of `there`. What it has more than columns goes to where
+    the next row will be.
+    """
+    signature = types.void(records, there, int64, int64, work, int64, int64, int64)
+
+    def write(context, builder, signature, args):
+        kinds, writer = signature.args, _Writer(builder)
+        first = arrayobj.make_array(kinds[0])(context, builder, args[0]).data
+        places = arrayobj.make_array(kinds[1])(context, builder, args[1]).data
+        places = builder.gep(places, [writer.times(args[2], LANES)])
+        records = [
+            builder.gep(first, [builder.load(builder.gep(places, [at]))])
+            for at in (ir.Constant(_LONG, lane) for lane in range(LANES))
+        ]
+        x, y, w = (writer.pointer(context, kinds[4], args[4], at) for at in args[5:8])
+
+        def columns(block):
+            start = writer.times(block, LANES)
+            rows = (builder.gep(record, [start]) for record in records)
+            kind = _VECTOR.as_pointer()
+            return writer.transposed(
+                [writer.load(builder.bitcast(row, kind)) for row in rows]
+            )
+
+        def body(block, _):
+            block = builder.add(block, ir.Constant(_LONG, 1))
+            for j, column in enumerate(columns(block)):
+                at = builder.add(writer.times(block, LANES), ir.Constant(_LONG, j - 2))
+                writer.store(column, builder.gep(x, [at]))
+            return []
+
+        head = columns(ir.Constant(_LONG, 0))
+        writer.store(head[0], y)
+        writer.store(head[1], w)
+        for j, column in enumerate(head[2:]):
+            writer.store(column, builder.gep(x, [ir.Constant(_LONG, j)]))
+        more = builder.icmp_signed(">", args[3], ir.Constant(_LONG, 1))
+        with builder.if_then(more):
+            stop = builder.sub(args[3], ir.Constant(_LONG, 1))
+            writer.loop(stop, 1, [], body)
+        return context.get_dummy_value()
+
+    return signature, write
+
+
 # Products of matrices -----------------------------------------------------------------
 
 
@@ -288,48 +423,59 @@ def forward(work, a, rows, I, theta, W, b, J, out, floor):  # noqa: PLR0917, E74
 
 @inner
 @no_type_check
-def backward(work, d, rows, J, theta, W, I, a):  # noqa: PLR0917, E741
-    """D Wᵀ where A is positive, else 0, in the place of A."""
-    whole = I - I % WIDE
+def backward(work, d, rows, J, theta, W, I, a, g, b):  # noqa: PLR0917, E741
+    """D Wᵀ where A is positive, else 0, in the place of A; its sums are added to g."""
+    whole, none = I - I % WIDE, np.float32(0.0)
     for i in range(0, whole, WIDE):
         for r in range(0, rows, TALL):
             _backward(
                 *(work, d + r * J, J, 1, theta, W + i * J, 1, J),
-                *(work, a + r * I + i, I, work, a + r * I + i, np.float32(0.0), J),
+                *(work, a + r * I + i, I, g, b + i, none, J),
             )
     for i in range(whole, I):
         for r in range(0, rows, TALL):
             _backward_1(
                 *(work, d + r * J, J, 1, theta, W + i * J, 1, J),
-                *(work, a + r * I + i, I, work, a + r * I + i, np.float32(0.0), J),
+                *(work, a + r * I + i, I, g, b + i, none, J),
             )
 
 
 @inner
 @no_type_check
-def filters(work, a, ai, ak, I, d, rows, J, g, out):  # noqa: PLR0917, E741
+def top(work, d, rows, theta, W, I, a, g, b):  # noqa: PLR0917, E741
+    """`filters` and `backward` where there is one output."""
+    whole = I - I % WIDE
+    for i in range(0, whole, WIDE):
+        _top_wide(work, d, a + i, I, theta, W + i, g, W + i, b + i, rows)
+    for i in range(whole, I):
+        _top_1(work, d, a + i, I, theta, W + i, g, W + i, b + i, rows)
+
+
+@inner
+@no_type_check
+def filters(work, a, I, d, rows, J, g, out):  # noqa: PLR0917, E741
     """Aᵀ D, added to g."""
     none, tall, wide = np.float32(0.0), I - I % TALL, J - J % WIDE
     for j in range(0, wide, WIDE):
         for i in range(0, tall, TALL):
             _filters(
-                *(work, a + i * ai, ai, ak, work, d + j, J, 1),
+                *(work, a + i, 1, I, work, d + j, J, 1),
                 *(g, out + i * J + j, J, g, 0, none, rows),
             )
         for i in range(tall, I):
             _filters_row(
-                *(work, a + i * ai, ai, ak, work, d + j, J, 1),
+                *(work, a + i, 1, I, work, d + j, J, 1),
                 *(g, out + i * J + j, J, g, 0, none, rows),
             )
     for j in range(wide, J):
         for i in range(0, tall, TALL):
             _filters_1(
-                *(work, a + i * ai, ai, ak, work, d + j, J, 1),
+                *(work, a + i, 1, I, work, d + j, J, 1),
                 *(g, out + i * J + j, J, g, 0, none, rows),
             )
         for i in range(tall, I):
             _filters_one(
-                *(work, a + i * ai, ai, ak, work, d + j, J, 1),
+                *(work, a + i, 1, I, work, d + j, J, 1),
                 *(g, out + i * J + j, J, g, 0, none, rows),
             )
 
@@ -383,9 +529,8 @@ def permute(keys, n, order, q, r):  # noqa: PLR0917
     b = (n + a - 1) // a
     tall, wide = np.uint32(a), np.uint32(b)
     for i in range(a):
-        q[i * b : (i + 1) * b] = np.uint32(i)
         for j in range(b):
-            r[i * b + j] = np.uint32(j)
+            q[i * b + j], r[i * b + j] = np.uint32(i), np.uint32(j)
     for k in range(keys.shape[0]):
         _round(q, r, keys[k, 0], tall, n)
         _round(r, q, keys[k, 1], wide, n)
@@ -399,45 +544,42 @@ def permute(keys, n, order, q, r):  # noqa: PLR0917
 
 @inner
 @no_type_check
-def gather(x, y, w, order, batch, size, room, work, d, at_y, at_w):  # noqa: PLR0917
+def gather(records, order, batch, size, n, room, work, d, at_y, at_w):  # noqa: PLR0917
     """The rows of a batch that are there, side by side; how many, in whole blocks.
 
-    Entries after those of a lane are old ones, at weight 0.
+    A lane that has fewer gets the record after its last one, of weight 0.
     """
-    there, counts, more = room
-    n, most, whole = x.shape[1], 0, order.shape[1] // size * (size - 1)
+    there, counts, alive = room
+    most, whole = 0, order.shape[1] // size * (size - 1)
+    width = records.shape[2]
     for lane in range(LANES):
-        count, present = 0, size
-        for i in range(size):
-            at = batch * (size - 1) + i if i < size - 1 else whole + batch
-            if at >= n:
-                present -= 1
-                continue
-            row = order[lane, at]
-            there[count, lane] = row
-            count += w[lane, row] > 0
-        more[lane] = np.float32(size) / np.float32(max(present, 1))
+        count, start = 0, lane * (n + 1)
+        for i in range(size - 1):
+            row = order[lane, batch * (size - 1) + i]
+            there[count, lane] = (start + row) * width
+            count += alive[lane, row]
+        if whole + batch < n:
+            row = order[lane, whole + batch]
+            there[count, lane] = (start + row) * width
+            count += alive[lane, row]
         counts[lane] = count
         most = max(most, count)
     rows = max(TALL, (most + TALL - 1) // TALL * TALL)
-    for i in range(rows):  # row by row: what is written stays in the cache
-        for lane in range(LANES):
-            at = i * LANES + lane
-            if i >= counts[lane]:
-                work[at_w * LANES + at] = 0.0
-                continue
-            row, place = there[i, lane], i * d * LANES + lane
-            for j in range(d):
-                work[place + j * LANES] = x[lane, row, j]
-            work[at_y * LANES + at] = y[lane, row]
-            work[at_w * LANES + at] = w[lane, row] * more[lane]
+    for lane in range(LANES):
+        for i in range(counts[lane], rows):
+            there[i, lane] = (lane * (n + 1) + n) * width
+    for i in range(rows):
+        _deal(records, there, i, width // LANES, work, i * d, at_y + i, at_w + i)
     return rows
 
 
 @inner
 @no_type_check
 def normal(work, eta, y, w, rows, theta, tail, g, scale, loss):  # noqa: PLR0917
-    """y ~ N(η, σ²) with one log σ, the tail of θ: losses, and η becomes dL/dη."""
+    """y ~ N(η, σ²) with one log σ, the tail of θ: losses, and η becomes dL/dη.
+
+    The slope of the tail, and that of the bias of η before it, are added to g.
+    """
     for lane in range(LANES):
         eta_scale, bend = theta[tail * LANES + lane], np.float32(1.0)
         log_scale, beyond = eta_scale, np.abs(eta_scale) - HORIZON
@@ -445,7 +587,7 @@ def normal(work, eta, y, w, rows, theta, tail, g, scale, loss):  # noqa: PLR0917
             log_scale = np.copysign(HORIZON + np.log1p(beyond), eta_scale)
             bend = np.float32(1.0) / (np.float32(1.0) + beyond)
         inverse = np.exp(-log_scale)
-        total, slope = np.float32(0.0), np.float32(0.0)
+        total, slope, shift = np.float32(0.0), np.float32(0.0), np.float32(0.0)
         for r in range(rows):
             weight = work[(w + r) * LANES + lane] * scale[lane]
             gap = work[(y + r) * LANES + lane] - work[(eta + r) * LANES + lane]
@@ -454,10 +596,12 @@ def normal(work, eta, y, w, rows, theta, tail, g, scale, loss):  # noqa: PLR0917
                 total += weight * (log_scale + LOG_ROOT + np.float32(0.5) * z * z)
                 slope += weight * (np.float32(1.0) - z * z)
                 work[(eta + r) * LANES + lane] = -weight * z * inverse
+                shift += work[(eta + r) * LANES + lane]
             else:
                 work[(eta + r) * LANES + lane] = 0.0
         loss[lane] += total
         g[tail * LANES + lane] += slope * bend
+        g[(tail - 1) * LANES + lane] += shift
 
 
 # The loop -----------------------------------------------------------------------------
@@ -468,16 +612,16 @@ def normal(work, eta, y, w, rows, theta, tail, g, scale, loss):  # noqa: PLR0917
 def rooms(sizes, r):
     """Where things are in the room for work: its last entry is how large that is.
 
-    Rows are at 0, then come targets, weights, a one, and the activations of each layer for
-    as many rows as there are in entry 3; on the way back slopes take their place.
+    Rows are at 0, then come targets, weights, and the activations of each layer for as
+    many rows as there are in entry 2; on the way back slopes take their place.
     """
-    r, at = r + TALL, (r + TALL) * sizes[0]
+    r, at = r + TALL, (r + TALL) * sizes[0] + LANES + 2
     rows = max(TALL, ROOM // max(sizes[1:]) // TALL * TALL)
-    places = np.empty(len(sizes) + 4, np.int64)
-    places[0], places[1], places[2], places[3] = at, at + r, at + 2 * r, rows
-    at += 2 * r + 1
+    places = np.empty(len(sizes) + 3, np.int64)
+    places[0], places[1], places[2] = at, at + r, rows
+    at += 2 * r
     for layer in range(1, len(sizes) + 1):
-        places[3 + layer] = at
+        places[2 + layer] = at
         if layer < len(sizes):
             at += rows * sizes[layer]
     return places
@@ -487,8 +631,10 @@ def rooms(sizes, r):
 @no_type_check
 def slopes_of(sizes, theta, weights, g, work, places, rows, scale, loss):  # noqa: PLR0917
     """Loss and gradient of the rows that are in the room, a stretch of them at a time."""
-    layers, room = len(sizes) - 1, places[3]
-    activations = places[3 : 4 + layers].copy()
+    layers, room = len(sizes) - 1, places[2]
+    activations = np.empty(layers + 1, np.int64)
+    for layer in range(layers):
+        activations[layer + 1] = places[3 + layer]
     g[:] = 0.0
     loss[:] = 0.0
     for start in range(0, rows, room):
@@ -510,22 +656,25 @@ def slopes_of(sizes, theta, weights, g, work, places, rows, scale, loss):  # noq
             I, J = sizes[layer], sizes[layer + 1]  # noqa: E741
             W -= I * J
             b -= J
-            filters(work, activations[layer], 1, I, I, here, part, J, g, W)
-            filters(work, places[2], 0, 0, 1, here, part, J, g, b)
-            if layer:
-                backward(work, here, part, J, theta, W, I, activations[layer])
-                here = activations[layer]
+            below = activations[layer]
+            if layer == layers - 1 > 0:
+                top(work, here, part, theta, W, I, below, g, b - I)
+            else:
+                filters(work, below, I, here, part, J, g, W)
+            if 0 < layer < layers - 1:
+                backward(work, here, part, J, theta, W, I, below, g, b - I)
+            here = below
 
 
 @inner
 @no_type_check
-def judge(place, loss, tops, limits, steps, reasons, last, moves):  # noqa: PLR0917
+def judge(place, loss, sums, limits, steps, reasons, last, moves):  # noqa: PLR0917
     """Who stops here and why, as `solvers.stepper`; the others move."""
     for lane in range(LANES):
         moves[lane] = 0.0
         if reasons[lane] != RUNNING:
             continue
-        value, top = loss[lane], tops[lane]
+        value, top = loss[lane], sums[LANES + lane]
         last[1, lane] = last[2, lane] = top
         if not (np.isfinite(value) and np.isfinite(top)):
             reasons[lane] = DIVERGED
@@ -542,7 +691,7 @@ def judge(place, loss, tops, limits, steps, reasons, last, moves):  # noqa: PLR0
 @kernel(
     types.void(
         *(const(int64, 1), float32[:, ::1], int64, float32[::1], float32[::1]),
-        *(const(float32, 3), const(float32, 2), const(float32, 2), const(uint32, 4)),
+        *(const(float32, 3), const(uint32, 4)),
         *(int64, int64, int64, const(float32, 1), const(float32, 1), const(float32, 1)),
         *(const(int32, 1), int32[::1], int32[::1], float32[:, ::1]),
         *(float32[:, ::1], float32[:, ::1]),
@@ -550,7 +699,7 @@ def judge(place, loss, tops, limits, steps, reasons, last, moves):  # noqa: PLR0
 )
 @no_type_check
 def advance(  # noqa: PLR0917
-    sizes, state, weights, g, work, x, y, w, keys, first, count, size, numbers, scale,
+    sizes, state, weights, g, work, records, keys, first, count, size, numbers, scale,
     decay, limits, steps, reasons, last, losses, slopes,
 ):  # fmt: skip
     """Steps first, first + 1, ... of eight networks, as many as `losses` has room for.
@@ -562,9 +711,8 @@ def advance(  # noqa: PLR0917
         weights: see `state`.
         g: room for a gradient, (P·8).
         work: room for rows and activations.
-        x: the rows of each, (8, n, d).
-        y: their targets, (8, n).
-        w: their weights.
+        records: the rows of each, and one of zeros: target, weight, columns, and zeros
+            up to a multiple of eight, (8, n + 1, ...).
         keys: of the order of each epoch, from that of the first step on:
             (8, epochs, rounds, 2).
         first: the number of the first step.
@@ -580,10 +728,8 @@ def advance(  # noqa: PLR0917
         losses: of each step.
         slopes: the largest of each step.
     """
-    parameters, n, theta = len(g) // LANES, x.shape[1], state[0]
+    parameters, n, theta = len(g) // LANES, records.shape[1] - 1, state[0]
     places = rooms(sizes, size)
-    for lane in range(LANES):
-        work[places[2] * LANES + lane] = 1.0
     sums, moves = np.empty(2 * LANES, np.float32), np.empty(LANES, np.float32)
     loss, none = np.empty(LANES, np.float32), np.zeros(LANES, np.float32)
     rule = np.empty(8, np.float32)
@@ -592,25 +738,36 @@ def advance(  # noqa: PLR0917
     rule[6], rule[7] = numbers[2], numbers[3]
     order = np.empty((LANES, count * size), np.int32)
     high, low = np.empty(2 * n, np.uint32), np.empty(2 * n, np.uint32)
-    counts, more = np.empty(LANES, np.int64), np.empty(LANES, np.float32)
-    lists = np.empty((size + 1, LANES), np.int64), counts, more
+    there, counts = np.empty((size + TALL, LANES), np.int64), np.empty(LANES, np.int64)
+    alive = np.empty((LANES, n), np.uint8)
+    for lane in range(LANES):
+        for i in range(n):
+            alive[lane, i] = records[lane, i, 1] > 0
+    lists = there, counts, alive
+    shares = np.empty(LANES, np.float32)
     for step in range(len(losses)):
         t = first + step
         if step == 0 or t % count == 0:
             for lane in range(LANES):
                 epoch = t // count - first // count
                 permute(keys[lane, epoch], n, order[lane], high, low)
+        batch = t % count
         rows = gather(
-            x, y, w, order, t % count, size, lists, work, sizes[0], places[0], places[1]
+            *(records, order, batch, size, n, lists),
+            *(work, sizes[0], places[0], places[1]),
         )
-        slopes_of(sizes, theta, weights, g, work, places, rows, scale, loss)
+        present = size if count * (size - 1) + batch < n else size - 1
+        for lane in range(LANES):
+            shares[lane] = scale[lane] * (np.float32(size) / np.float32(present))
+        slopes_of(sizes, theta, weights, g, work, places, rows, shares, loss)
         sums[:] = 0.0
         _penalise(theta, g, 0, weights, decay, sums)
         for lane in range(LANES):
             loss[lane] += np.float32(0.5) * decay[lane] * sums[lane]
         _penalise(theta, g, weights, parameters - weights, none, sums)
-        losses[step], slopes[step] = loss, sums[LANES:]
-        judge(t % count, loss, sums[LANES:], limits, steps, reasons, last, moves)
+        for lane in range(LANES):
+            losses[step, lane], slopes[step, lane] = loss[lane], sums[LANES + lane]
+        judge(batch, loss, sums, limits, steps, reasons, last, moves)
         rule[4] = 1.0 / (1.0 - float(numbers[0]) ** (t + 1))
         rule[5] = 1.0 / (1.0 - float(numbers[1]) ** (t + 1))
         _adam(state, g, parameters, moves, rule)

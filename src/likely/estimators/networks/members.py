@@ -26,7 +26,7 @@ AT_ONCE = 16
 """Members that L-BFGS takes side by side."""
 
 
-FEW = 32
+FEW = 16
 """Rows of a bootstrap are padded to a multiple of this."""
 
 

@@ -52,8 +52,9 @@ class Pace:
         return max(end, first + 1)
 
     def made(self, steps: int) -> None:
-        """Learn from the piece that was just computed (the first one compiled)."""
+        """Learn from the piece that was just computed (the first one may have compiled)."""
         took, self.calls = time.perf_counter() - self.began, self.calls + 1
-        if self.calls > 1 and steps:
+        if steps:
             wish = int(steps * self.seconds / max(took, 1e-6))
-            self.size = max(1, min(wish, 8 * self.size))
+            least = 1 if self.calls > 1 else self.size
+            self.size = max(least, min(wish, 16 * self.size))
