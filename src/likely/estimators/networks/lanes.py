@@ -8,6 +8,7 @@ know of it. `fits` says what it can do; everything else is left to XLA.
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from heapq import heappop, heappush
 from queue import SimpleQueue
 from threading import Lock
@@ -35,8 +36,8 @@ FEWEST = 16
 """Members below which lanes or cores would be idle."""
 LARGEST = 2**14
 """Parameters of a member that fit into a core's cache eightfold, with their moments."""
-PIECE = 32
-"""Steps after which a core may take another group."""
+PIECE = 16
+"""Steps of the last pieces: how long one core may wait for another."""
 EPOCHS = 64
 """Epochs whose keys are drawn together."""
 
@@ -152,8 +153,10 @@ class Lanes(Crowd):
 
         keys = self._keys(first // batches.count, -(-until // batches.count))
 
-        pieces = -(-(until - first) // PIECE)
-        cuts = np.linspace(first, until, pieces + 1).astype(int).tolist()
+        cuts = [first]
+        while cuts[-1] < until:  # halves of what is left
+            step = max((until - cuts[-1]) // 2, PIECE)
+            cuts.append(min(cuts[-1] + step, until))
 
         def advance(group: int, piece: int) -> None:
             at, end = cuts[piece : piece + 2]
@@ -169,7 +172,7 @@ class Lanes(Crowd):
             )
             self.free.put(rooms)
 
-        in_turns(advance, len(state), pieces)
+        in_turns(advance, len(state), len(cuts) - 1)
         reason, step = self.gathered(reasons), self.gathered(steps)
         moved = step - np.asarray(run.step)
         ran = moved + ((reason == DIVERGED) & (np.asarray(run.reason) == RUNNING))
@@ -220,7 +223,7 @@ class Lanes(Crowd):
 
     # From members to lanes and back ---------------------------------------------------
 
-    @property
+    @cached_property
     def parts(self) -> tuple[int, int]:
         """Vectors of the weights, and of the biases and log σ, each with padding."""
         sizes = [int(np.prod(shape)) for shape in self.shapes]
@@ -232,7 +235,7 @@ class Lanes(Crowd):
         """Room for so many, where a line of the cache begins."""
         return aligned(vectors * self.kernel.LANES)
 
-    @property
+    @cached_property
     def seats(self) -> tuple[np.ndarray, np.ndarray]:
         """The group and the lane of each member."""
         return np.divmod(np.argsort(self.turns), self.kernel.LANES)
