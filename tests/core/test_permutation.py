@@ -17,6 +17,18 @@ def test_every_row_once_and_a_function_of_the_key(n):
         assert (first != np.asarray(permutation(jax.random.key(n + 1), n))).any()
 
 
+def test_some_are_there_and_the_others_stay():
+    """The order of the first k is that of k rows, for any k, also one known late."""
+    n, of = 130, jax.jit(lambda key, k: permutation(key, 130, k))
+    for k in (1, 2, 3, 65, 100, 101, 120, 121, 122, 130):
+        order = np.asarray(of(jax.random.key(k), np.int32(k)))
+        np.testing.assert_array_equal(np.sort(order[:k]), np.arange(k))
+        np.testing.assert_array_equal(order[k:], np.arange(k, n))
+        if k > 64:  # fewer are sorted
+            alone = permutation(jax.random.key(k), k)
+            np.testing.assert_array_equal(order[:k], alone)
+
+
 @pytest.mark.parametrize("n", [100, 127])
 def test_as_random_as_a_sort_of_random_numbers(n):
     m, keys = 20_000, jax.random.split(jax.random.key(0), 20_000)

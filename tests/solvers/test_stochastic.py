@@ -72,6 +72,28 @@ def test_the_mean_over_an_epoch_is_the_full_gradient(size, rng):
     )
 
 
+@pytest.mark.parametrize("k", [7, 9, 10])
+def test_rows_that_are_there_are_dealt_evenly(k, rng):
+    """Rows after the first k have no weight; each batch stands for all k (F6)."""
+    n, batches = 10, Minibatches.of(10, 4)
+    with float64():
+        objective, data = problem(rng, n)
+        w = jnp.where(jnp.arange(n) < k, 1.0 + data.w, 0.0)
+        data = data._replace(w=w)
+        objective = NegativeLogLikelihood.of(Normal(1.0), data, None)
+        there = jnp.asarray(k)
+        order = batches.order(jax.random.key(3), jnp.asarray(0), there)
+        taken = jax.vmap(lambda r: batches.take(data, r, there))(order)
+        parts = jax.vmap(lambda batch: gradient(objective, batch))(taken)
+        whole = gradient(objective, data)
+    order = np.asarray(order)
+    assert sorted(order[order < n].tolist()) == list(range(n))
+    held = (order < k).sum(1)
+    assert held.max() - held.min() <= 1
+    assert (np.diff((order < k).astype(int), axis=1) <= 0).all()  # and come first
+    np.testing.assert_allclose(held / k @ np.asarray(parts), whole, rtol=1e-12)
+
+
 def test_a_minibatch_gradient_is_unbiased_and_its_variance_falls(rng):
     """E_S[∇R(S)] = ∇R(D); without replacement the variance is σ²/r · (n−r)/(n−1)."""
     n, draws = 24, 2000

@@ -10,6 +10,7 @@ beyond are at most a, so where they lead is found once and looked up.
 
 from collections.abc import Callable
 from math import isqrt
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -22,12 +23,44 @@ FEW = 64
 """Rows up to which numbers are sorted: few enough to count all orders."""
 
 
-def permutation(key: Key, n: int) -> Int[Array, " n"]:
-    """The numbers 0, ..., n − 1 in an order that is a function of the key."""
+def permutation(
+    key: Key, n: int, there: Int[Array, ""] | None = None
+) -> Int[Array, " n"]:
+    """The numbers 0, ..., n − 1 in an order that is a function of the key.
+
+    Args:
+        key: as in `jax.random`.
+        n: how many.
+        there: how many come first, in any order; those after them stay where they are.
+    """
+    if there is not None:
+        return _of_the_first(key, n, there)
     if n <= FEW:
         return jax.random.permutation(key, n)
     a = isqrt(n - 1) + 1
     b = -(-n // a)
+    lead = _led_by(key, a, b)
+    places = lead(jnp.arange(n, dtype=jnp.uint32))
+    if a * b > n:
+        beyond = jnp.arange(n, a * b, dtype=jnp.uint32)
+        places = _kept_below(places, _led_on(beyond, lead, n), n)
+    return places.astype(jnp.int32)
+
+
+def _of_the_first(key: Key, n: int, there: Int[Array, ""]) -> Int[Array, " n"]:
+    """The same where only at run time is known how many there are."""
+    k = there.astype(jnp.uint32)
+    sides = jnp.arange(1, isqrt(n - 1) + 2, dtype=jnp.uint32)
+    a = 1 + (sides * sides < k).sum(dtype=jnp.uint32)
+    b = (k + a - 1) // a
+    lead, at = _led_by(key, a, b), jnp.arange(n, dtype=jnp.uint32)
+    beyond = jnp.minimum(k + sides - 1, a * b - 1)
+    places = _kept_below(lead(at), _led_on(beyond, lead, k), k)
+    return jnp.where(at < k, places, at).astype(jnp.int32)
+
+
+def _led_by(key: Key, a: Any, b: Any) -> Callable[[Array], Array]:
+    """Where each of 0, ..., ab − 1 leads."""
     keys = round_keys(key)
 
     def lead(i: UInt[Array, " n"]) -> UInt[Array, " n"]:
@@ -37,14 +70,15 @@ def permutation(key: Key, n: int) -> Int[Array, " n"]:
             r = _shifted(r, _hash(q ^ of_q), b)
         return q * b + r
 
-    places = lead(jnp.arange(n, dtype=jnp.uint32))
-    if a * b > n:
-        beyond = jnp.arange(n, a * b, dtype=jnp.uint32)
-        below = _led_on(beyond, lead, n)
-        places = jnp.where(
-            places >= n, jnp.take(below, places - n, mode="clip"), places
-        )
-    return places.astype(jnp.int32)
+    return lead
+
+
+def _kept_below(
+    places: UInt[Array, " n"], below: UInt[Array, " e"], n: Any
+) -> UInt[Array, " n"]:
+    """Those beyond lead on to where that leads."""
+    on = jnp.take(below, places - n, mode="clip")
+    return jnp.where(places >= n, on, places)
 
 
 def round_keys(key: Key) -> UInt[Array, "rounds 2"]:
@@ -53,7 +87,7 @@ def round_keys(key: Key) -> UInt[Array, "rounds 2"]:
 
 
 def _led_on(
-    start: UInt[Array, " e"], lead: Callable[[Array], Array], n: int
+    start: UInt[Array, " e"], lead: Callable[[Array], Array], n: Any
 ) -> UInt[Array, " e"]:
     """Where the few numbers from n on lead to below n; a circle among them is left."""
 
@@ -75,8 +109,8 @@ def _hash(x: UInt[Array, " n"]) -> UInt[Array, " n"]:
 
 
 def _shifted(
-    x: UInt[Array, " n"], h: UInt[Array, " n"], size: int
+    x: UInt[Array, " n"], h: UInt[Array, " n"], size: Any
 ) -> UInt[Array, " n"]:
     """x + h modulo `size`, with the 16 bits of h spread over it."""
-    x = x + ((h * jnp.uint32(size)) >> 16)
+    x = x + ((h * jnp.asarray(size, jnp.uint32)) >> 16)
     return jnp.where(x >= size, x - size, x)

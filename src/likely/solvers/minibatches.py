@@ -5,6 +5,9 @@ batches of $r = \lceil n/b\rceil$ rows; where b does not divide n, the last few 
 are one row short. Each batch loss is $\sum w\,l/(B\bar w)$ with B the rows it has, so
 its gradient is unbiased, and the mean over an epoch with weights B/n is the full
 gradient exactly. One epoch is b updates; how many epochs there are is free.
+
+Where only the first k rows are there (those that a bootstrap has drawn, before others of
+weight 0), their order is dealt out one by one, so that every batch gets its share of them.
 """
 
 import equinox as eqx
@@ -34,18 +37,35 @@ class Minibatches(eqx.Module):
         """Whether there is one batch, of all the rows in their order."""
         return self.count == 1
 
-    def order(self, key: Key, epoch: Int[Array, ""]) -> Int[Array, "b r"]:
-        """The rows of each batch of an epoch, a function of (key, epoch); n is none."""
-        order = permutation(jax.random.fold_in(key, epoch), self.n)
+    def order(
+        self, key: Key, epoch: Int[Array, ""], there: Int[Array, ""] | None = None
+    ) -> Int[Array, "b r"]:
+        """The rows of each batch of an epoch, a function of (key, epoch); n is none.
+
+        Args:
+            key: of the run.
+            epoch: its number.
+            there: k, if only the first k rows are.
+        """
+        order = permutation(jax.random.fold_in(key, epoch), self.n, there)
         missing = jnp.full(self.count * self.size - self.n, self.n, order.dtype)
+        if there is not None:
+            every = jnp.concatenate([order, missing])
+            return every.reshape(self.size, self.count).T
         whole = self.count * (self.size - 1)
         last = jnp.concatenate([order[whole:], missing])
         first = order[:whole].reshape(self.count, self.size - 1)
         return jnp.concatenate([first, last[:, None]], axis=1)
 
-    def take(self, data: Batch, rows: Int[Array, " r"]) -> Batch:
-        """These rows of the data, the missing one absent and the others worth more."""
+    def take(
+        self, data: Batch, rows: Int[Array, " r"], there: Int[Array, ""] | None = None
+    ) -> Batch:
+        """These rows of the data; where some are missing the others are worth more."""
         batch = jax.tree.map(lambda a: jnp.take(a, rows, axis=0, mode="clip"), data)
+        if there is not None:
+            present = rows < there
+            share = len(rows) / self.n * there / jnp.maximum(present.sum(), 1)
+            return batch._replace(w=jnp.where(present, batch.w * share, 0.0))
         if self.count * self.size == self.n and len(rows) == self.size:
             return batch
         present = rows < self.n

@@ -50,6 +50,7 @@ class Loop(eqx.Module):
         key: for the batch order, a function of (key, epoch).
         stride: the trace keeps each so-manieth step.
         capacity: how many steps the trace keeps; a longer run is thinned evenly.
+        there: how many rows are, if only the first ones; see `Minibatches`.
         layout: where rows and parameters live, on several devices; see
             `training.Layout`.
     """
@@ -59,6 +60,7 @@ class Loop(eqx.Module):
     mean_weight: Array
     key: Key | None
     stride: Int[Array, ""]
+    there: Int[Array, ""] | None
     capacity: int = eqx.field(static=True)
     layout: Any = eqx.field(static=True, default=None)
 
@@ -69,7 +71,8 @@ class Loop(eqx.Module):
         """Put together.
 
         The options are `key`, `capacity`, `layout`; for a stream the number of its
-        rows `n` and their `mean_weight`; for members the most `steps` of any.
+        rows `n` and their `mean_weight`; for members the most `steps` of any, and how
+        many rows are `there`.
         """
         order, noise = (None, None)
         if options["key"] is not None:
@@ -81,7 +84,8 @@ class Loop(eqx.Module):
         mean = jnp.asarray(data.w).mean() if mean is None else mean
         capacity, layout = options["capacity"], options.get("layout")
         stride = stride_of(options.get("steps", solver.steps), capacity)
-        return cls(stepper, fill_absent(data), mean, order, stride, capacity, layout)
+        there, data = options.get("there"), fill_absent(data)
+        return cls(stepper, data, mean, order, stride, there, capacity, layout)
 
     def start(self, model: Any, state: State) -> Progress:
         """Before the first step."""
@@ -205,7 +209,7 @@ class Loop(eqx.Module):
         if batches.full or key is None:
             return None
         epochs = step // batches.count + jnp.arange(self.block // batches.count)
-        rows = jax.vmap(lambda epoch: batches.order(key, epoch))(epochs)
+        rows = jax.vmap(lambda epoch: batches.order(key, epoch, self.there))(epochs)
         return rows.reshape(self.block, batches.size)
 
     def batch(self, order: Int[Array, "steps r"] | None, i: Int[Array, ""]) -> Batch:
@@ -215,7 +219,7 @@ class Loop(eqx.Module):
         batches, rows = self.stepper.batches, order[i]
         if self.layout is not None:
             rows = self.layout.indices(rows, batches.n)
-        batch = batches.take(self.data, rows)
+        batch = batches.take(self.data, rows, self.there)
         return batch if self.layout is None else self.layout.rows(batch)
 
     def blank(self, length: int, run: Run) -> Trace:

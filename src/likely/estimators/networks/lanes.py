@@ -104,6 +104,7 @@ class Own(NamedTuple):
     """What the members' plans say, leading axis m."""
 
     data: Batch
+    there: Array | None
     mean_weight: Array
     total_weight: Array
     alpha: Array
@@ -126,6 +127,9 @@ class Lanes(Crowd):
         drawn = (np.asarray(own.data.w) > 0).sum(1)
         self.turns = np.argsort(drawn, kind="stable")  # eight wait for the longest
         self.records = self.dealt(self._recorded(own.data))
+        self.is_dealt = own.there is not None
+        there = own.there if self.is_dealt else np.full(self.m, batches.n)
+        self.there = self.dealt(np.asarray(there, np.int64))
         self.scale = self.dealt(1 / (batches.size * own.mean_weight))
         self.decay = self.dealt(own.alpha / own.total_weight)
         params = jax.tree.leaves(self.progress.run.params)  # W, b, W, b, ..., log σ
@@ -164,7 +168,7 @@ class Lanes(Crowd):
             rooms = self.free.get()
             self.kernel.advance(
                 *(self.sizes, state[group], self.parts[0], *rooms),
-                self.records[group],
+                *(self.records[group], self.there[group], self.is_dealt),
                 *(np.ascontiguousarray(keys[group, :, epoch:]), at, batches.count),
                 *(batches.size, self.rule, self.scale[group], self.decay[group]),
                 *(limits[group], steps[group], reasons[group], last[group]),
@@ -339,6 +343,7 @@ def _own(build: Build, capacity: int, members: PyTree, shared: PyTree) -> Own:
         rows = objective.rows
         return Own(
             loop.data,
+            loop.there,
             rows.mean_weight,
             rows.total_weight,
             jnp.asarray(objective.prior.alpha),

@@ -18,7 +18,7 @@ from typing import Any, no_type_check
 import jax.numpy as jnp
 import numpy as np
 from llvmlite import binding, ir
-from numba import float32, int32, int64, types, uint32
+from numba import boolean, float32, int32, int64, types, uint32
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np import arrayobj
@@ -544,32 +544,39 @@ def permute(keys, n, order, q, r):  # noqa: PLR0917
 
 @inner
 @no_type_check
-def gather(records, order, batch, size, n, room, work, d, at_y, at_w):  # noqa: PLR0917
+def gather(records, order, cut, room, work, d, at_y, at_w, shares):  # noqa: PLR0917
     """The rows of a batch that are there, side by side; how many, in whole blocks.
 
-    A lane that has fewer gets the record after its last one, of weight 0.
+    A lane that has fewer gets the record after its last one, of weight 0. `shares` are
+    what the rows of each are worth, as in `solvers.minibatches`, whose cuts these are.
     """
-    there, counts, alive = room
-    most, whole = 0, order.shape[1] // size * (size - 1)
-    width = records.shape[2]
+    (batch, count, size, dealt, there), (places, counts, alive) = cut, room
+    most, n, width = 0, records.shape[1] - 1, records.shape[2]
     for lane in range(LANES):
-        count, start = 0, lane * (n + 1)
-        for i in range(size - 1):
-            row = order[lane, batch * (size - 1) + i]
-            there[count, lane] = (start + row) * width
-            count += alive[lane, row]
-        if whole + batch < n:
-            row = order[lane, whole + batch]
-            there[count, lane] = (start + row) * width
-            count += alive[lane, row]
-        counts[lane] = count
-        most = max(most, count)
+        rows, start, k = 0, lane * (n + 1), there[lane]
+        first, stride, last = batch * (size - 1), 1, count * (size - 1) + batch
+        whole, rest = size - 1, last < k
+        if dealt:
+            first, stride, rest = batch, count, False
+            whole = (k - batch + count - 1) // count
+        for i in range(whole):
+            row = order[lane, first + i * stride]
+            places[rows, lane] = (start + row) * width
+            rows += alive[lane, row]
+        if rest:
+            row = order[lane, last]
+            places[rows, lane] = (start + row) * width
+            rows += alive[lane, row]
+        counts[lane] = rows
+        share = np.float32(k) / np.float32(n) / np.float32(max(whole + rest, 1))
+        shares[lane] = np.float32(size) * share
+        most = max(most, rows)
     rows = max(TALL, (most + TALL - 1) // TALL * TALL)
     for lane in range(LANES):
         for i in range(counts[lane], rows):
-            there[i, lane] = (lane * (n + 1) + n) * width
+            places[i, lane] = (lane * (n + 1) + n) * width
     for i in range(rows):
-        _deal(records, there, i, width // LANES, work, i * d, at_y + i, at_w + i)
+        _deal(records, places, i, width // LANES, work, i * d, at_y + i, at_w + i)
     return rows
 
 
@@ -691,7 +698,7 @@ def judge(place, loss, sums, limits, steps, reasons, last, moves):  # noqa: PLR0
 @kernel(
     types.void(
         *(const(int64, 1), float32[:, ::1], int64, float32[::1], float32[::1]),
-        *(const(float32, 3), const(uint32, 4)),
+        *(const(float32, 3), const(int64, 1), boolean, const(uint32, 4)),
         *(int64, int64, int64, const(float32, 1), const(float32, 1), const(float32, 1)),
         *(const(int32, 1), int32[::1], int32[::1], float32[:, ::1]),
         *(float32[:, ::1], float32[:, ::1]),
@@ -699,8 +706,8 @@ def judge(place, loss, sums, limits, steps, reasons, last, moves):  # noqa: PLR0
 )
 @no_type_check
 def advance(  # noqa: PLR0917
-    sizes, state, weights, g, work, records, keys, first, count, size, numbers, scale,
-    decay, limits, steps, reasons, last, losses, slopes,
+    sizes, state, weights, g, work, records, there, dealt, keys, first, count, size,
+    numbers, scale, decay, limits, steps, reasons, last, losses, slopes,
 ):  # fmt: skip
     """Steps first, first + 1, ... of eight networks, as many as `losses` has room for.
 
@@ -713,6 +720,8 @@ def advance(  # noqa: PLR0917
         work: room for rows and activations.
         records: the rows of each, and one of zeros: target, weight, columns, and zeros
             up to a multiple of eight, (8, n + 1, ...).
+        there: how many of them are drawn, the first ones.
+        dealt: whether these are dealt out one by one.
         keys: of the order of each epoch, from that of the first step on:
             (8, epochs, rounds, 2).
         first: the number of the first step.
@@ -738,27 +747,26 @@ def advance(  # noqa: PLR0917
     rule[6], rule[7] = numbers[2], numbers[3]
     order = np.empty((LANES, count * size), np.int32)
     high, low = np.empty(2 * n, np.uint32), np.empty(2 * n, np.uint32)
-    there, counts = np.empty((size + TALL, LANES), np.int64), np.empty(LANES, np.int64)
+    lines, counts = np.empty((size + TALL, LANES), np.int64), np.empty(LANES, np.int64)
     alive = np.empty((LANES, n), np.uint8)
     for lane in range(LANES):
         for i in range(n):
             alive[lane, i] = records[lane, i, 1] > 0
-    lists = there, counts, alive
+    lists = lines, counts, alive
     shares = np.empty(LANES, np.float32)
     for step in range(len(losses)):
         t = first + step
         if step == 0 or t % count == 0:
             for lane in range(LANES):
                 epoch = t // count - first // count
-                permute(keys[lane, epoch], n, order[lane], high, low)
+                permute(keys[lane, epoch], there[lane], order[lane], high, low)
         batch = t % count
         rows = gather(
-            *(records, order, batch, size, n, lists),
-            *(work, sizes[0], places[0], places[1]),
+            *(records, order, (batch, count, size, dealt, there), lists),
+            *(work, sizes[0], places[0], places[1], shares),
         )
-        present = size if count * (size - 1) + batch < n else size - 1
         for lane in range(LANES):
-            shares[lane] = scale[lane] * (np.float32(size) / np.float32(present))
+            shares[lane] *= scale[lane]
         slopes_of(sizes, theta, weights, g, work, places, rows, shares, loss)
         sums[:] = 0.0
         _penalise(theta, g, 0, weights, decay, sums)

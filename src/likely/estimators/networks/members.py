@@ -26,7 +26,7 @@ AT_ONCE = 16
 """Members that L-BFGS takes side by side."""
 
 
-FEW = 16
+FEW = 32
 """Rows of a bootstrap are padded to a multiple of this."""
 
 
@@ -37,7 +37,7 @@ class Member(NamedTuple):
     w: Any
     """(r,) weights."""
     rows: Any = None
-    """Which rows the weights are of; None for all."""
+    """Which rows the weights are of, those of weight 0 last; None for all."""
     begin: Network | None = None
 
 
@@ -112,7 +112,10 @@ def plan(member: Member, shared: Rows) -> Plan:
         solver = eqx.tree_at(
             lambda s: s.validation, solver, watch, is_leaf=lambda v: v is None
         )
-    return Plan(solver, start.objective, start.model, start.data, then, start.state)
+    there = None if member.rows is None else (member.w > 0).sum()
+    return Plan(
+        solver, start.objective, start.model, start.data, then, start.state, there
+    )
 
 
 @lean_jit

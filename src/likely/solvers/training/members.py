@@ -47,6 +47,8 @@ class Plan(NamedTuple):
     data: Batch
     key: Key | None
     state: State = None
+    there: Any = None
+    """How many rows are, if only the first ones: those after them are never drawn."""
 
 
 Build = Callable[[Any, Any], Plan]
@@ -248,10 +250,10 @@ def _call(what: str, build, capacity, mesh, m: int, members, shared, *args) -> A
 
 def _plan(build: Build, member: Any, shared: Any) -> Plan:
     plan = build(member, shared)
-    if not isinstance(plan, tuple) or len(plan) not in (5, 6):
+    if not isinstance(plan, tuple) or len(plan) not in (5, 6, 7):
         raise InputError(
             "build(member, shared) has to return a Plan(solver, objective, model, data, "
-            "key, state)."
+            "key, state, there)."
         )
     return Plan(*plan)
 
@@ -262,7 +264,7 @@ def member_loop(
     """The loop of a member, and its plan; the limits are its own and the largest."""
     plan = _plan(build, member, shared)
     solver = plan.solver
-    options = {"key": plan.key, "capacity": capacity}
+    options = {"key": plan.key, "capacity": capacity, "there": plan.there}
     if limits is not None:
         solver = eqx.tree_at(lambda s: s.steps, solver, limits[0])
         options["steps"] = limits[1]
