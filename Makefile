@@ -21,7 +21,7 @@ $(DEV): pyproject.toml
 $(BENCH): $(DEV)
 	@echo "installing what the benchmarks compare with"
 	@$(PIP) -e ".[bench]"
-	@$(BIN)/python -c "from likely.models.trees.compiled import *; compile_kernels()"
+	@$(BIN)/python -c "from likely.models.trees import *; compile_kernels()"
 	@touch $@
 
 run: install

@@ -69,7 +69,7 @@ def draws(seed: int, t: int, n: int, size: int) -> np.ndarray:
 
 def _grow_forest(estimator: Any, rows: Rows, task: Task, values: Any) -> _Grown:
     """Grow the trees in threads, each from its own seed."""
-    from likely.models.trees.compiled import share
+    from likely.core.compiled import share
 
     n, d = rows.X.shape
     total = positive("n_estimators", estimator.n_estimators, least=1, whole=True)

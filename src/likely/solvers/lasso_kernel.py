@@ -19,12 +19,105 @@ scaled residual is dual feasible, and the objective is at most `gap` above its m
 from typing import no_type_check
 
 import numpy as np
-from numba import njit
+from numba import float64, int64, types
+
+from likely.core.compiled import const, inner, kernel
 
 MEMORY = 6
 
 
-@njit(cache=True, nogil=True)
+@inner
+@no_type_check
+def primal(c, yy, b, q, t, ridge):  # noqa: PLR0917
+    """½ Σ w r² + t‖b‖₁ + ½ ridge ‖b‖², over Σw."""
+    total = yy
+    for i in range(len(b)):
+        total += b[i] * (ridge * b[i] - q[i] - c[i]) + 2 * t * np.abs(b[i])
+    return 0.5 * total
+
+
+@inner
+@no_type_check
+def duality_gap(c, yy, b, q, t, ridge):  # noqa: PLR0917
+    """How far above its minimum the objective can be."""
+    residual, target, penalty, largest = yy, yy, 0.0, 0.0
+    for i in range(len(b)):
+        target -= c[i] * b[i]
+        residual -= (c[i] + q[i] - ridge * b[i]) * b[i]
+        penalty += t * np.abs(b[i])
+        largest = max(largest, np.abs(q[i] - ridge * b[i]))
+    s = 1.0 if largest <= t else t / largest
+    return 0.5 * residual + penalty - s * target + 0.5 * s * s * residual
+
+
+@inner
+@no_type_check
+def largest_subgradient(b, q, t):
+    """The largest entry of the smallest subgradient of −qᵀb + t‖b‖₁."""
+    largest = 0.0
+    for i in range(len(b)):
+        at_zero = max(np.abs(q[i]) - t, 0.0)
+        slope = at_zero if b[i] == 0.0 else np.abs(t * np.sign(b[i]) - q[i])
+        largest = max(largest, slope)
+    return largest
+
+
+@inner
+@no_type_check
+def extrapolate(c, yy, b, q, history, t, ridge):  # noqa: PLR0917
+    """Move to the affine combination of the last sweeps whose residual is least."""
+    steps = history[0, 1:] - history[0, :-1]
+    U = steps @ steps.T
+    size = np.trace(U)
+    if not size > 1e-290:
+        return
+    z = np.linalg.solve(U / size + 1e-12 * np.eye(MEMORY), np.ones(MEMORY))
+    z /= z.sum()
+    new_b, new_q = np.zeros_like(b), np.zeros_like(q)  # q is affine in b
+    for i in range(MEMORY):
+        new_b += z[i] * history[0, i + 1]
+        new_q += z[i] * history[1, i + 1]
+    if primal(c, yy, new_b, new_q, t, ridge) < primal(c, yy, b, q, t, ridge):
+        b[:] = new_b
+        q[:] = new_q
+
+
+@inner
+@no_type_check
+def descend(work, t, ridge, tolerance, limit):
+    """Sweep until the gap is small; returns the number of sweeps."""
+    rows, c, yy, b, q, history = work
+    m, kept = len(b), 0
+    for sweep in range(limit):
+        history[0, kept, :m] = b
+        history[1, kept, :m] = q
+        for i in range(m):
+            g, old, row = rows[i, i], b[i], rows[i]
+            if g <= 0.0:
+                continue
+            z = q[i] + g * old
+            b[i] = np.sign(z) * max(np.abs(z) - t, 0.0) / (g + ridge)
+            change = b[i] - old
+            if change != 0.0:
+                for j in range(m):
+                    q[j] -= change * row[j]
+        if duality_gap(c, yy, b, q, t, ridge) <= tolerance:
+            return sweep + 1
+        kept += 1
+        if kept == MEMORY:
+            history[0, kept, :m] = b
+            history[1, kept, :m] = q
+            extrapolate(c, yy, b, q, history[:, :, :m], t, ridge)
+            kept = 0
+    return limit
+
+
+@kernel(
+    types.Tuple((float64[:, ::1], float64[::1], float64[::1], int64[::1]))(
+        *(const(float64, 2), const(float64, 1), float64, const(float64, 1)),
+        *(float64, float64, int64),
+    )
+)
 @no_type_check
 def path(G, c, yy, alphas, l1_ratio, tolerance, max_sweeps):  # noqa: PLR0917
     """Coefficients, gap, largest subgradient and sweeps for each alpha."""
@@ -62,89 +155,3 @@ def path(G, c, yy, alphas, l1_ratio, tolerance, max_sweeps):  # noqa: PLR0917
         B[k][members[:m]] = b[:m]
         before = t
     return B, gaps, slopes, sweeps
-
-
-@njit(cache=True, nogil=True)
-@no_type_check
-def descend(work, t, ridge, tolerance, limit):
-    """Sweep until the gap is small; returns the number of sweeps."""
-    rows, c, yy, b, q, history = work
-    m, kept = len(b), 0
-    for sweep in range(limit):
-        history[0, kept, :m] = b
-        history[1, kept, :m] = q
-        for i in range(m):
-            g, old, row = rows[i, i], b[i], rows[i]
-            if g <= 0.0:
-                continue
-            z = q[i] + g * old
-            b[i] = np.sign(z) * max(np.abs(z) - t, 0.0) / (g + ridge)
-            change = b[i] - old
-            if change != 0.0:
-                for j in range(m):
-                    q[j] -= change * row[j]
-        if duality_gap(c, yy, b, q, t, ridge) <= tolerance:
-            return sweep + 1
-        kept += 1
-        if kept == MEMORY:
-            history[0, kept, :m] = b
-            history[1, kept, :m] = q
-            extrapolate(c, yy, b, q, history[:, :, :m], t, ridge)
-            kept = 0
-    return limit
-
-
-@njit(cache=True, nogil=True)
-@no_type_check
-def extrapolate(c, yy, b, q, history, t, ridge):  # noqa: PLR0917
-    """Move to the affine combination of the last sweeps whose residual is least."""
-    steps = history[0, 1:] - history[0, :-1]
-    U = steps @ steps.T
-    size = np.trace(U)
-    if not size > 1e-290:
-        return
-    z = np.linalg.solve(U / size + 1e-12 * np.eye(MEMORY), np.ones(MEMORY))
-    z /= z.sum()
-    new_b, new_q = np.zeros_like(b), np.zeros_like(q)  # q is affine in b
-    for i in range(MEMORY):
-        new_b += z[i] * history[0, i + 1]
-        new_q += z[i] * history[1, i + 1]
-    if primal(c, yy, new_b, new_q, t, ridge) < primal(c, yy, b, q, t, ridge):
-        b[:] = new_b
-        q[:] = new_q
-
-
-@njit(cache=True, nogil=True)
-@no_type_check
-def primal(c, yy, b, q, t, ridge):  # noqa: PLR0917
-    """½ Σ w r² + t‖b‖₁ + ½ ridge ‖b‖², over Σw."""
-    total = yy
-    for i in range(len(b)):
-        total += b[i] * (ridge * b[i] - q[i] - c[i]) + 2 * t * np.abs(b[i])
-    return 0.5 * total
-
-
-@njit(cache=True, nogil=True)
-@no_type_check
-def duality_gap(c, yy, b, q, t, ridge):  # noqa: PLR0917
-    """How far above its minimum the objective can be."""
-    residual, target, penalty, largest = yy, yy, 0.0, 0.0
-    for i in range(len(b)):
-        target -= c[i] * b[i]
-        residual -= (c[i] + q[i] - ridge * b[i]) * b[i]
-        penalty += t * np.abs(b[i])
-        largest = max(largest, np.abs(q[i] - ridge * b[i]))
-    s = 1.0 if largest <= t else t / largest
-    return 0.5 * residual + penalty - s * target + 0.5 * s * s * residual
-
-
-@njit(cache=True, nogil=True)
-@no_type_check
-def largest_subgradient(b, q, t):
-    """The largest entry of the smallest subgradient of −qᵀb + t‖b‖₁."""
-    largest = 0.0
-    for i in range(len(b)):
-        at_zero = max(np.abs(q[i]) - t, 0.0)
-        slope = at_zero if b[i] == 0.0 else np.abs(t * np.sign(b[i]) - q[i])
-        largest = max(largest, slope)
-    return largest

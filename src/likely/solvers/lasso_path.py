@@ -112,7 +112,8 @@ class _Problem(NamedTuple):
 
         def one(m: Moments) -> list[np.ndarray]:
             limit = tolerance * m.yy / 2
-            B, *rest = path(m.G, m.c, m.yy, self.alphas, self.l1_ratio, limit, most)
+            G, c, alphas = map(np.ascontiguousarray, (m.G, m.c, self.alphas))
+            B, *rest = path(G, c, m.yy, alphas, self.l1_ratio, limit, most)
             coefs = np.zeros((len(B), len(columns)))
             coefs[:, columns] = B
             return [coefs, m.mean_y - B @ m.mean_x, *rest]

@@ -20,12 +20,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree, UInt
 
+from likely.core.compiled import share, threads
 from likely.core.permutation import FEW, round_keys
 from likely.families import Normal
 from likely.layers import Chain, Dense
 from likely.layers.chain import Pointwise
 from likely.models import Shared
-from likely.models.trees.compiled import share, threads
 from likely.objectives import GaussianPrior, NegativeLogLikelihood
 from likely.solvers import Adam, Constant
 from likely.solvers.stochastic import Loop, Progress, stride_of

@@ -23,8 +23,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
+from likely.core.compiled import const, inner, kernel
 from likely.core.numerics import HALF_LOG_2PI, horizon
-from likely.models.trees.compiled import const, inner, kernel
 from likely.typing import DIVERGED, RUNNING, TRAINED
 
 LANES = 8

@@ -4,9 +4,25 @@ The kernels are compiled by numba when they are first used; nothing here imports
 before.
 """
 
+from importlib import import_module
+
 from likely.models.trees.bins import Bins
 from likely.models.trees.ensemble import Grown, Trees
 from likely.models.trees.pruning import pruned, pruning_path
 from likely.models.trees.text import tree_text
 
-__all__ = ["Bins", "Grown", "Trees", "pruned", "pruning_path", "tree_text"]
+__all__ = [
+    "Bins",
+    "Grown",
+    "Trees",
+    "compile_kernels",
+    "pruned",
+    "pruning_path",
+    "tree_text",
+]
+
+
+def compile_kernels() -> None:
+    """Compile every kernel into the cache: what the first use would do."""
+    for name in ("kernels", "grow", "leafwise", "derivatives", "shap_kernel"):
+        import_module(f"likely.models.trees.{name}")

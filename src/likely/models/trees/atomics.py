@@ -14,7 +14,7 @@ from numba.core import cgutils
 from numba.core.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from likely.models.trees.compiled import inner
+from likely.core.compiled import inner
 
 
 @no_type_check

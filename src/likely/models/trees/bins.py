@@ -37,7 +37,7 @@ class Bins(eqx.Module):
         n_jobs: int | None = None,
     ) -> "Bins":
         """From the rows that have weight."""
-        from likely.models.trees.compiled import share
+        from likely.core.compiled import share
 
         if not (w > 0).all():
             X, w = X[w > 0], w[w > 0]
@@ -59,7 +59,7 @@ class Bins(eqx.Module):
 
     def encode(self, X: Float[np.ndarray, "n d"], n_jobs: int | None = None) -> Any:
         """(blocks, n, 4) codes."""
-        from likely.models.trees.compiled import share, stretches, threads
+        from likely.core.compiled import share, stretches, threads
         from likely.models.trees.kernels import encode_blocks
 
         n, d = X.shape

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from likely.core.compiled import stretches, threads
 from likely.core.precision import float64
 from likely.core.rows import pad, pad_rows
 from likely.families import (
@@ -31,7 +32,6 @@ from likely.families import (
 )
 from likely.models.trees.bins import Bins
 from likely.models.trees.boosted import Booster, Limits
-from likely.models.trees.compiled import stretches, threads
 from likely.models.trees.derivatives import (
     BERNOULLI,
     CATEGORICAL,

@@ -5,8 +5,8 @@ from typing import no_type_check
 import numpy as np
 from numba import int64
 
+from likely.core.compiled import inner
 from likely.models.trees.atomics import add_pair
-from likely.models.trees.compiled import inner
 
 U = np.uint64
 MIN_LEAF, MIN_HESSIAN, MIN_GAIN, L2, SMOOTH, UNIT_G, UNIT_H, UNIT_W = range(8)

@@ -18,7 +18,7 @@ from typing import no_type_check
 import numpy as np
 from numba import float64, int64, types, void
 
-from likely.models.trees.compiled import kernel
+from likely.core.compiled import kernel
 
 FIXED_NORMAL, NORMAL, BERNOULLI, CATEGORICAL, POISSON = range(5)
 

@@ -181,7 +181,7 @@ def _for_parts(trees: Trees, kernel, X: np.ndarray, tail: tuple, n_jobs) -> None
     if n * len(tail[0]) < 20_000:
         kernel(*arguments, 0, n)
         return
-    from likely.models.trees.compiled import share, stretches, threads
+    from likely.core.compiled import share, stretches, threads
 
     parts = stretches(n, threads(n_jobs))
     share(lambda part: kernel(*arguments, *part), parts, n_jobs)

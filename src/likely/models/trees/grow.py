@@ -24,7 +24,7 @@ from typing import no_type_check
 import numpy as np
 from numba import boolean, float64, int32, int64, types, uint8, uint64
 
-from likely.models.trees.compiled import inner, kernel
+from likely.core.compiled import inner, kernel
 
 U = np.uint64
 GINI, ENTROPY, SQUARED, POISSON, NORMAL, NEWTON = range(6)

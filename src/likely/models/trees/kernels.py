@@ -12,7 +12,7 @@ from typing import no_type_check
 import numpy as np
 from numba import boolean, float64, int32, int64, uint8, uint64, void
 
-from likely.models.trees.compiled import const, inner, kernel
+from likely.core.compiled import const, inner, kernel
 
 U = np.uint64
 ROWS = 2048

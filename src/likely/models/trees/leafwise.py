@@ -22,13 +22,13 @@ from typing import no_type_check
 import numpy as np
 from numba import boolean, float64, int8, int32, int64, types, uint32, uint64, void
 
+from likely.core.compiled import inner, kernel
 from likely.models.trees.atomics import (
     atomic_add,
     atomic_load,
     atomic_swap,
     give_way,
 )
-from likely.models.trees.compiled import inner, kernel
 from likely.models.trees.cuts import (
     BLOCK,
     L2,

@@ -23,7 +23,7 @@ def shap_values(
     trees: Trees, X: Float[np.ndarray, "n d"], n_jobs: int | None = None
 ) -> tuple[Float[np.ndarray, "n d k"], Float[np.ndarray, " k"]]:
     """φ of each row, feature and entry of η, and v(∅); they sum to η."""
-    from likely.models.trees.compiled import share, stretches, threads
+    from likely.core.compiled import share, stretches, threads
     from likely.models.trees.shap_kernel import add_shap
 
     n, d = X.shape

@@ -1,13 +1,13 @@
 """Compiled kernels: numba with a private cache, fixed signatures, no Python lock.
 
 What numba compiles is kept in this user's cache folder (`core.cache`), in a folder named
-after numba, the processor and the text of these files, so that no change of any of them
+after numba and the text of the files beside the kernel's, so that no change of any of them
 meets an old program. A kernel has one signature: it is compiled once, when its module is
 first imported, and never again for another kind of array.
 """
 
 import hashlib
-import importlib
+import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,13 +26,17 @@ OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 @contextmanager
-def _private_cache() -> Iterator[bool]:
-    """Whether and where to keep programs; a folder the user has chosen is left alone."""
+def _private_cache(room: Path) -> Iterator[bool]:
+    """Whether and where to keep programs; a folder the user has chosen is left alone.
+
+    Args:
+        room: where the kernel is from.
+    """
     if _config.CACHE_DIR:
         yield True
         return
-    text = b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))
-    digest = hashlib.sha256(text).hexdigest()[:12]
+    files = [Path(__file__), *sorted(room.glob("*.py"))]
+    digest = hashlib.sha256(b"".join(p.read_bytes() for p in files)).hexdigest()[:12]
     folder = private_folder(f"numba-{numba.__version__}-{digest}")
     if folder is None:
         yield False
@@ -48,7 +52,7 @@ def kernel(signature: Any, **options: Any) -> Callable:
     """Compile a function for this signature, or fetch it from the cache."""
 
     def compile_function(function: Callable) -> Callable:
-        with _private_cache() as keep:
+        with _private_cache(Path(inspect.getfile(function)).parent) as keep:
             return njit(signature, cache=keep, **OPTIONS, **options)(function)
 
     return compile_function
@@ -87,9 +91,3 @@ def share(job: Callable[[Any], T], parts: Iterable[Any], n_jobs: int | None) -> 
         return [job(part) for part in parts]
     with ThreadPoolExecutor(min(n_threads, len(parts))) as pool:
         return list(pool.map(job, parts))
-
-
-def compile_kernels() -> None:
-    """Compile every kernel into the cache: what the first use would do."""
-    for name in ("kernels", "grow", "leafwise", "derivatives", "shap_kernel"):
-        importlib.import_module(f"likely.models.trees.{name}")
