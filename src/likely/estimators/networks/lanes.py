@@ -119,9 +119,11 @@ class Lanes(Crowd):
         self, build: Build, members: PyTree, shared: PyTree, loop: Loop, mesh: Any
     ):
         super().__init__(build, members, shared, loop, mesh)
-        from likely.estimators.networks import lanes_kernel  # numba takes a while
+        # numba takes a while
+        from likely.estimators.networks import lanes_blocks, lanes_kernel
 
         self.kernel, batches = lanes_kernel, loop.stepper.batches
+        self.streams = lanes_blocks.STREAMS
         own: Own = _own(*self.settings[:2], *self.given())
         self.rule = np.array([a[0] for a in own.rule], np.float32)  # of all alike
         drawn = (np.asarray(own.data.w) > 0).sum(1)
@@ -232,8 +234,7 @@ class Lanes(Crowd):
         """Vectors of the weights, and of the biases and log σ, each with padding."""
         sizes = [int(np.prod(shape)) for shape in self.shapes]
         counts = sum(sizes[:-1:2]), sum(sizes[1:-1:2]) + sizes[-1]
-        streams = self.kernel.STREAMS
-        return tuple(-(-count // streams) * streams for count in counts)
+        return tuple(-(-n // self.streams) * self.streams for n in counts)
 
     def blank(self, vectors: int) -> Float[np.ndarray, " p"]:
         """Room for so many, where a line of the cache begins."""
