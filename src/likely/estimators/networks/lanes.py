@@ -234,7 +234,8 @@ class Lanes(Crowd):
         """Vectors of the weights, and of the biases and log σ, each with padding."""
         sizes = [int(np.prod(shape)) for shape in self.shapes]
         counts = sum(sizes[:-1:2]), sum(sizes[1:-1:2]) + sizes[-1]
-        return tuple(-(-n // self.streams) * self.streams for n in counts)
+        weights, others = (-(-n // self.streams) * self.streams for n in counts)
+        return weights, others
 
     def blank(self, vectors: int) -> Float[np.ndarray, " p"]:
         """Room for so many, where a line of the cache begins."""
