@@ -6,34 +6,21 @@ import sys
 from pathlib import Path
 
 import pytest
-from registries.estimators import CHECKS, ESTIMATORS, FAILS, WRAPPERS
+from registries.estimators import (
+    CHECKS,
+    ESTIMATORS,
+    FAILS,
+    OF_TRANSFORMERS,
+    WRAPPERS,
+)
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import (
-    check_dataframe_column_names_consistency,
-    check_global_output_transform_pandas,
-    check_global_set_output_transform_polars,
-    check_set_output_transform,
-    check_set_output_transform_pandas,
-    check_set_output_transform_polars,
-    check_transformer_get_feature_names_out,
-    check_transformer_get_feature_names_out_pandas,
     estimator_checks_generator,
     parametrize_with_checks,
 )
 
 ALL = ESTIMATORS | WRAPPERS
 TRANSFORMERS = {name: e for name, e in ALL.items() if hasattr(e, "transform")}
-OF_TRANSFORMERS = (
-    check_dataframe_column_names_consistency,
-    check_global_output_transform_pandas,
-    check_global_set_output_transform_polars,
-    check_set_output_transform,
-    check_set_output_transform_pandas,
-    check_set_output_transform_polars,
-    check_transformer_get_feature_names_out,
-    check_transformer_get_feature_names_out_pandas,
-)
-"""What scikit-learn asks of its own transformers beside; they have no predictions."""
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

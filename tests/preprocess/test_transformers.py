@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from registries.estimators import OF_TRANSFORMERS
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -54,9 +55,20 @@ OTHERS = {
 ALL = {**NUMERIC, **BASES, **WORDY, **OTHERS}
 
 
-@parametrize_with_checks([*NUMERIC.values(), *BASES.values()])
+ANY = NUMERIC | BASES | WORDY
+"""Those of any columns: the others take dates, or columns by their names."""
+
+
+@parametrize_with_checks(list(ANY.values()))
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", ANY)
+def test_contract_of_transformers(name):
+    for check in OF_TRANSFORMERS:
+        check(type(ANY[name]).__name__, clone(ANY[name]))
 
 
 def frame_for(name: str, rng) -> pd.DataFrame:

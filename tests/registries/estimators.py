@@ -1,5 +1,16 @@
 """Every estimator that takes a table: one line each."""
 
+from sklearn.utils.estimator_checks import (
+    check_dataframe_column_names_consistency,
+    check_global_output_transform_pandas,
+    check_global_set_output_transform_polars,
+    check_set_output_transform,
+    check_set_output_transform_pandas,
+    check_set_output_transform_polars,
+    check_transformer_get_feature_names_out,
+    check_transformer_get_feature_names_out_pandas,
+)
+
 import likely as lk
 
 LINES = {
@@ -76,3 +87,14 @@ FAILS = {
 """The checks that an estimator does not pass, each with its reason."""
 CHECKS = 60
 """How many checks an estimator gets at least."""
+OF_TRANSFORMERS = (
+    check_dataframe_column_names_consistency,
+    check_global_output_transform_pandas,
+    check_global_set_output_transform_polars,
+    check_set_output_transform,
+    check_set_output_transform_pandas,
+    check_set_output_transform_polars,
+    check_transformer_get_feature_names_out,
+    check_transformer_get_feature_names_out_pandas,
+)
+"""What scikit-learn asks of its own transformers beside; they have no predictions."""

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_array, validate_data
 
 from likely.core.checks import InputError
 from likely.data.columns import Levels, as_levels
@@ -70,6 +71,8 @@ def use_levels(encoder: Any, X: Any, *, reset: bool = False) -> list[Levels]:
     """The columns of any frame or array, of as many as were learned."""
     if not hasattr(X, "shape") and not hasattr(X, "columns"):
         X = np.asarray(X, dtype=object)
+    if isinstance(X, np.ndarray) or issparse(X):
+        X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
     validate_data(encoder, X, skip_check_array=True, reset=reset)
     table = to_arrow(X)
     return [

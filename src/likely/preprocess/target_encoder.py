@@ -118,8 +118,8 @@ class TargetEncoder(TransformerMixin, BaseEstimator):
             return y[:, None]
         if kind not in {"binary", "multiclass"}:
             raise InputError(
-                f"the target is {kind}; give numbers or classes, or say which by "
-                "target_type='continuous', 'binary' or 'multiclass'."
+                f"Unknown label type: the target is {kind}; give numbers or classes, or "
+                "say which by target_type='continuous', 'binary' or 'multiclass'."
             )
         self.classes_ = np.unique(y[w > 0])
         ones = (y[:, None] == self.classes_[None]).astype(np.float64)
