@@ -150,6 +150,7 @@ class Lanes(Crowd):
         if until <= first:
             return progress
         state = self.last[1] if run is self.last[0] else self._packed(run)
+        self.last = None, None  # changed in its place
         last = self.dealt(np.stack([run.loss, run.gradient, run.value], 1))
         last = np.ascontiguousarray(last.swapaxes(1, 2))
         limits, steps, reasons = map(self.dealt, (limits, run.step, run.reason))
