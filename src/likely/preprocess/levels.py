@@ -13,6 +13,12 @@ from likely.data.frames import to_arrow
 from likely.preprocess.rows import weights_of
 
 MISSING, UNKNOWN = -1, -2
+AS_IT_IS: dict[str, Any] = {
+    "dtype": None,
+    "ensure_all_finite": False,
+    "ensure_min_samples": 0,
+}
+"""How an array of words is checked."""
 
 
 class Tally(NamedTuple):
@@ -72,7 +78,7 @@ def use_levels(encoder: Any, X: Any, *, reset: bool = False) -> list[Levels]:
     if not hasattr(X, "shape") and not hasattr(X, "columns"):
         X = np.asarray(X, dtype=object)
     if isinstance(X, np.ndarray) or issparse(X):
-        X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+        X = check_array(X, **AS_IT_IS)
     validate_data(encoder, X, skip_check_array=True, reset=reset)
     table = to_arrow(X)
     return [
