@@ -1,15 +1,6 @@
 """Every estimator that takes a table: one line each."""
 
-from sklearn.utils.estimator_checks import (
-    check_dataframe_column_names_consistency,
-    check_global_output_transform_pandas,
-    check_global_set_output_transform_polars,
-    check_set_output_transform,
-    check_set_output_transform_pandas,
-    check_set_output_transform_polars,
-    check_transformer_get_feature_names_out,
-    check_transformer_get_feature_names_out_pandas,
-)
+from sklearn.utils import estimator_checks as checks
 
 import likely as lk
 
@@ -88,13 +79,13 @@ FAILS = {
 CHECKS = 60
 """How many checks an estimator gets at least."""
 OF_TRANSFORMERS = (
-    check_dataframe_column_names_consistency,
-    check_global_output_transform_pandas,
-    check_global_set_output_transform_polars,
-    check_set_output_transform,
-    check_set_output_transform_pandas,
-    check_set_output_transform_polars,
-    check_transformer_get_feature_names_out,
-    check_transformer_get_feature_names_out_pandas,
+    checks.check_dataframe_column_names_consistency,
+    checks.check_global_output_transform_pandas,
+    checks.check_global_set_output_transform_polars,
+    checks.check_set_output_transform,
+    checks.check_set_output_transform_pandas,
+    checks.check_set_output_transform_polars,
+    checks.check_transformer_get_feature_names_out,
+    checks.check_transformer_get_feature_names_out_pandas,
 )
 """What scikit-learn asks of its own transformers beside; they have no predictions."""

@@ -129,8 +129,8 @@ class Lanes(Crowd):
         drawn = (np.asarray(own.data.w) > 0).sum(1)
         self.turns = np.argsort(drawn, kind="stable")  # eight wait for the longest
         self.records = self.dealt(self._recorded(own.data))
-        self.is_dealt = own.there is not None
-        there = own.there if self.is_dealt else np.full(self.m, batches.n)
+        self.evenly = own.there is not None
+        there = own.there if self.evenly else np.full(self.m, batches.n)
         self.there = self.dealt(np.asarray(there, np.int64))
         self.scale = self.dealt(1 / (batches.size * own.mean_weight))
         self.decay = self.dealt(own.alpha / own.total_weight)
@@ -138,8 +138,8 @@ class Lanes(Crowd):
         self.shapes = [a.shape[1:] for a in params]
         self.sizes = np.array([*(s[0] for s in self.shapes[:-1:2]), 1], np.int64)
         most = int(lanes_kernel.rooms.py_func(self.sizes, batches.size)[-1])
-        self.last: tuple[Any, Any] = (None, None)  # a run, and how it is in lanes
-        self.drawn: tuple[int, Any] = (-1, None)
+        self.kept: tuple[Any, Any] = (None, None)  # a run, and how it is in lanes
+        self.latest: tuple[int, Any] = (-1, None)  # an epoch, and keys from it on
         self.free: SimpleQueue = SimpleQueue()
         for _ in range(threads(None)):
             self.free.put((self.blank(sum(self.parts)), self.blank(most)))
@@ -149,8 +149,8 @@ class Lanes(Crowd):
         until = min(until, max(int(np.max(limits)), first + 1))
         if until <= first:
             return progress
-        state = self.last[1] if run is self.last[0] else self._packed(run)
-        self.last = None, None  # changed in its place
+        state = self.kept[1] if run is self.kept[0] else self._packed(run)
+        self.kept = None, None  # changed in its place
         last = self.dealt(np.stack([run.loss, run.gradient, run.value], 1))
         last = np.ascontiguousarray(last.swapaxes(1, 2))
         limits, steps, reasons = map(self.dealt, (limits, run.step, run.reason))
@@ -171,7 +171,7 @@ class Lanes(Crowd):
             rooms = self.free.get()
             self.kernel.advance(
                 *(self.sizes, state[group], self.parts[0], *rooms),
-                *(self.records[group], self.there[group], self.is_dealt),
+                *(self.records[group], self.there[group], self.evenly),
                 *(np.ascontiguousarray(keys[group, :, epoch:]), at, batches.count),
                 *(batches.size, self.rule, self.scale[group], self.decay[group]),
                 *(limits[group], steps[group], reasons[group], last[group]),
@@ -193,21 +193,21 @@ class Lanes(Crowd):
         seen = [self.gathered(a.swapaxes(1, 2)) for a in seen]
         trace = self._traced(progress.trace, first, ran, *seen)
         progress = jax.tree.map(jnp.asarray, progress._replace(run=run, trace=trace))
-        self.last = progress.run, state
+        self.kept = progress.run, state
         return progress
 
     def _keys(self, first: int, until: int) -> UInt[np.ndarray, "g 8 epochs rounds 2"]:
         """Of the order of these epochs."""
         start = first - first % EPOCHS
-        found = [self._drawn(at) for at in range(start, until, EPOCHS)]
+        found = [self._some_keys(at) for at in range(start, until, EPOCHS)]
         return np.concatenate(found, 2)[:, :, first - start : until - start]
 
-    def _drawn(self, start: int) -> UInt[np.ndarray, "g 8 epochs rounds 2"]:
+    def _some_keys(self, start: int) -> UInt[np.ndarray, "g 8 epochs rounds 2"]:
         """Keys of some epochs; the last ones are kept."""
-        if self.drawn[0] != start:
+        if self.latest[0] != start:
             keys = _keys(*self.settings[:2], *self.given(), jnp.asarray(start))
-            self.drawn = start, self.dealt(keys)
-        return self.drawn[1]
+            self.latest = start, self.dealt(keys)
+        return self.latest[1]
 
     def _traced(self, trace: Trace, first: int, ran, losses, slopes) -> Trace:
         """The trace with these steps, of members that ran."""

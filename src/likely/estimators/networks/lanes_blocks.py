@@ -6,16 +6,17 @@ LLVM's own language. See `lanes_kernel` for what they are parts of.
 
 from typing import Any
 
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import float32, int64, types
 from numba.core import cgutils
+from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
 LANES = 8
 STREAMS = 4
 """Parameters looked at together; their number is padded to a multiple."""
-TALL, WIDE = (5, 5) if binding.get_host_cpu_features().get("avx512f") else (3, 4)
+TALL, WIDE = (5, 5) if "+avx512f" in get_host_cpu_features().split(",") else (3, 4)
 """The block of C in registers: there are 32 of them, or 16."""
 
 _FLOAT, _LONG = ir.FloatType(), ir.IntType(64)
@@ -192,19 +193,14 @@ def _block(tall: int, wide: int, purpose: str) -> Any:
     return block
 
 
-forward_block, forward_block_1 = (
-    _block(TALL, WIDE, "forward"),
-    _block(TALL, 1, "forward"),
-)
-backward_block, backward_block_1 = (
-    _block(TALL, WIDE, "backward"),
-    _block(TALL, 1, "backward"),
-)
-filters_block, filters_block_1 = (
-    _block(TALL, WIDE, "filters"),
-    _block(TALL, 1, "filters"),
-)
-filters_row, filters_one = _block(1, WIDE, "filters"), _block(1, 1, "filters")
+forward_block = _block(TALL, WIDE, "forward")
+forward_block_1 = _block(TALL, 1, "forward")
+backward_block = _block(TALL, WIDE, "backward")
+backward_block_1 = _block(TALL, 1, "backward")
+filters_block = _block(TALL, WIDE, "filters")
+filters_block_1 = _block(TALL, 1, "filters")
+filters_row = _block(1, WIDE, "filters")
+filters_one = _block(1, 1, "filters")
 
 
 def _top(wide: int) -> Any:
@@ -340,13 +336,13 @@ def adam(typing, state, g, count, moves, numbers):  # noqa: PLR0917
 
 
 @intrinsic
-def deal(typing, records, there, i, blocks, work, x, y, w):  # noqa: PLR0917
+def put_row(typing, records, starts, i, blocks, work, x, y, w):  # noqa: PLR0917
     """Row i of eight networks from their records to y, w and x in `work`.
 
-    A record begins at its entry of `there`. What it has more than columns goes to where
+    A record begins at its entry of `starts`. What it has more than columns goes to where
     the next row will be.
     """
-    signature = types.void(records, there, int64, int64, work, int64, int64, int64)
+    signature = types.void(records, starts, int64, int64, work, int64, int64, int64)
 
     def write(context, builder, signature, args):
         kinds, writer = signature.args, _Writer(builder)

@@ -6,7 +6,7 @@ one for each member, and a product of matrices is the plain triple loop over suc
 $$C_{ij} \mathrel{+}= A_{ik} \cdot B_{kj}, \qquad A_{ik}, B_{kj}, C_{ij} \in \mathbb R^8.$$
 
 A block of C stays in registers while k runs, so that for ten loads there are 25 products;
-no width wastes a lane, no matrix is ever transposed or packed, and the weights of eight
+no width wastes a lane, no factor is transposed or packed, and the weights of eight
 networks, their moments and the activations of a batch stay in the core's own cache. Small
 matrix products of one network at a time reach half of the processor's speed at best.
 
@@ -28,7 +28,6 @@ from likely.estimators.networks.lanes_blocks import (
     adam,
     backward_block,
     backward_block_1,
-    deal,
     filters_block,
     filters_block_1,
     filters_one,
@@ -36,6 +35,7 @@ from likely.estimators.networks.lanes_blocks import (
     forward_block,
     forward_block_1,
     penalise,
+    put_row,
     top_block,
     top_block_1,
 )
@@ -199,13 +199,13 @@ def gather(records, order, cut, room, work, d, at_y, at_w, shares):  # noqa: PLR
     A lane that has fewer gets the record after its last one, of weight 0. `shares` are
     what the rows of each are worth, as in `solvers.minibatches`, whose cuts these are.
     """
-    (batch, count, size, dealt, there), (places, counts, alive) = cut, room
+    (batch, count, size, evenly, there), (places, counts, alive) = cut, room
     most, n, width = 0, records.shape[1] - 1, records.shape[2]
     for lane in range(LANES):
         rows, start, k = 0, lane * (n + 1), there[lane]
         first, stride, last = batch * (size - 1), 1, count * (size - 1) + batch
         whole, rest = size - 1, last < k
-        if dealt:
+        if evenly:
             first, stride, rest = batch, count, False
             whole = (k - batch + count - 1) // count
         for i in range(whole):
@@ -225,7 +225,7 @@ def gather(records, order, cut, room, work, d, at_y, at_w, shares):  # noqa: PLR
         for i in range(counts[lane], rows):
             places[i, lane] = (lane * (n + 1) + n) * width
     for i in range(rows):
-        deal(records, places, i, width // LANES, work, i * d, at_y + i, at_w + i)
+        put_row(records, places, i, width // LANES, work, i * d, at_y + i, at_w + i)
     return rows
 
 
@@ -355,7 +355,7 @@ def judge(place, loss, sums, limits, steps, reasons, last, moves):  # noqa: PLR0
 )
 @no_type_check
 def advance(  # noqa: PLR0917
-    sizes, state, weights, g, work, records, there, dealt, keys, first, count, size,
+    sizes, state, weights, g, work, records, there, evenly, keys, first, count, size,
     numbers, scale, decay, limits, steps, reasons, last, losses, slopes,
 ):  # fmt: skip
     """Steps first, first + 1, ... of eight networks, as many as `losses` has room for.
@@ -370,7 +370,7 @@ def advance(  # noqa: PLR0917
         records: the rows of each, and one of zeros: target, weight, columns, and zeros
             up to a multiple of eight, (8, n + 1, ...).
         there: how many of them are drawn, the first ones.
-        dealt: whether these are dealt out one by one.
+        evenly: whether these are dealt out one by one.
         keys: of the order of each epoch, from that of the first step on:
             (8, epochs, rounds, 2).
         first: the number of the first step.
@@ -411,7 +411,7 @@ def advance(  # noqa: PLR0917
                 permute(keys[lane, epoch], there[lane], order[lane], high, low)
         batch = t % count
         rows = gather(
-            *(records, order, (batch, count, size, dealt, there), lists),
+            *(records, order, (batch, count, size, evenly, there), lists),
             *(work, sizes[0], places[0], places[1], shares),
         )
         for lane in range(LANES):
