@@ -1,0 +1,56 @@
+"""Every public class predicts what it predicted when the golden files were made."""
+
+import sys
+
+import numpy as np
+import pytest
+from ledger import ROOT
+
+from likely import files
+
+FOLDER = ROOT / "tests" / "golden"
+sys.path.insert(0, str(FOLDER))
+from examples import CASES, fitted, predictions  # noqa: E402
+
+FLOAT32 = ("adam", "two", "CNN", "ResNet", "UNet")
+
+
+@pytest.fixture(scope="module")
+def golden():
+    with np.load(FOLDER / "v2" / "predictions.npz") as arrays:
+        return dict(arrays)
+
+
+def compare(now: dict, golden: dict, name: str, tolerance: float) -> None:
+    before = {k.split("/")[1]: v for k, v in golden.items() if k.split("/")[0] == name}
+    assert before.keys() <= now.keys()
+    for what, value in before.items():
+        if value.dtype.kind == "f":
+            size = np.abs(value[np.isfinite(value)]).max(initial=1e-300)
+            np.testing.assert_allclose(
+                now[what], value, rtol=tolerance, atol=tolerance * size, err_msg=what
+            )
+        else:
+            np.testing.assert_array_equal(now[what], value, err_msg=what)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_fit_predicts_what_it_did(name, golden):
+    tolerance = 2e-3 if any(word in name for word in FLOAT32) else 1e-5
+    compare(predictions(fitted(name), CASES[name].kind), golden, name, tolerance)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_saved_model_predicts_what_it_did(name, golden):
+    model = files.load(FOLDER / "v2" / f"{name.replace(' ', '-')}.likely")
+    tolerance = 1e-5 if any(word in name for word in FLOAT32) else 1e-9
+    compare(predictions(model, CASES[name].kind), golden, name, tolerance)
+
+
+def test_public_names_are_still_there():
+    """Names that left the library stand here, each with where it went."""
+    import importlib
+
+    for line in (FOLDER / "v2" / "public_names.txt").read_text().split():
+        room, _, name = line.rpartition(".")
+        assert hasattr(importlib.import_module(room), name), line
