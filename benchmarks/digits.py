@@ -17,8 +17,8 @@ import numpy as np
 import likely as lk
 from likely import evaluate
 from likely.data import read_idx
+from likely.diagnostics import parameter_count
 from likely.layers import Augmentation
-from likely.models import parameter_count
 
 HERE = Path(__file__).resolve().parents[2] / "shared" / "data"
 TRAIN, HELD, TEST = slice(0, 7000), slice(7000, 8000), slice(8000, 10_000)

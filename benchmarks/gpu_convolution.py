@@ -44,9 +44,9 @@ def ours(name: str, batch: int):
     import jax
     import jax.numpy as jnp
 
+    from likely.diagnostics import flops
     from likely.families import Categorical
     from likely.layers import initial_state
-    from likely.models import flops
     from likely.objectives import NegativeLogLikelihood, PositionLikelihood
     from likely.solvers import Adam
     from likely.solvers.training import Training

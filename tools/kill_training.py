@@ -30,7 +30,7 @@ from likely.core import tune_host
 from likely.estimators import CNNClassifier
 from likely.families import Normal
 from likely.layers import Augmentation
-from likely.layers.chain import initial_state
+from likely.layers.composition.chain import initial_state
 from likely.models import mlp
 from likely.objectives import NegativeLogLikelihood
 from likely.solvers import Adam, ExponentialAverage, Validation

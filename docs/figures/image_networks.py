@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import likely as lk
-from likely import models
+from likely import diagnostics, models
 from likely.data import digits
 from likely.layers import Augmentation
 from likely.plots import images
@@ -46,11 +46,11 @@ def inside(X, y) -> None:
     ).fit(X[:1000], y[:1000])
     network, state, seen = model.inside(X[1000:1001])
     label = int(y[1000])
-    maps = models.feature_maps(network, seen, state=state)
-    evidence = models.class_activation(network, seen, label, state=state)
-    filters = np.moveaxis(models.filters(network)[:, :, 0], -1, 0)
+    maps = diagnostics.feature_maps(network, seen, state=state)
+    evidence = diagnostics.class_activation(network, seen, label, state=state)
+    filters = np.moveaxis(diagnostics.filters(network)[:, :, 0], -1, 0)
     filters = np.stack([np.kron(f, np.ones((3, 3)))[:8, :8] for f in filters])
-    best = models.maximal_input(
+    best = diagnostics.maximal_input(
         network, (8, 8, 1), label, state=state, key=jax.random.key(0)
     )
     rows = [*filters, *np.moveaxis(maps["layers[1]"][0], -1, 0)]
@@ -68,7 +68,7 @@ def signals() -> None:
         model = models.mlp(
             (50, *[50] * 20, 50), init=("gaussian", scale / 50), key=jax.random.key(2)
         )
-        seen = models.signal_profile(model, rows, key=jax.random.key(3))
+        seen = diagnostics.signal_profile(model, rows, key=jax.random.key(3))
         left.semilogy(
             seen.values[1::2], label=f"σ² = {scale:g}/width", markevery=4, **series(i)
         )
@@ -82,7 +82,7 @@ def signals() -> None:
     }
     for i, (name, (depth, residual)) in enumerate(kinds.items()):
         settings = models.MLP((64,) * depth, residual=residual)
-        R = models.gradient_autocorrelation(
+        R = diagnostics.gradient_autocorrelation(
             lambda k, s=settings: s.build(2, 1, key=k),
             line,
             draws=200,

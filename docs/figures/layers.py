@@ -8,8 +8,9 @@ import matplotlib
 import numpy as np
 from matplotlib.collections import PolyCollection
 
+from likely.diagnostics import linear_pieces, linear_regions
 from likely.layers import activation, compose
-from likely.models import linear_pieces, linear_regions, mlp
+from likely.models import mlp
 from likely.plots.style import COLOURS, INK, SOFT, figure
 
 FOLDER = Path(__file__).parents[1] / "images"

@@ -28,7 +28,7 @@ from likely.core.checks import check_batch, concrete
 from likely.core.precision import precision_of, to_numpy
 from likely.core.rows import fill_absent
 from likely.families import AbstractFamily, Predictive
-from likely.layers.chain import initial_state
+from likely.layers.composition.chain import initial_state
 from likely.objectives import AbstractPrior, NegativeLogLikelihood
 from likely.typing import Batch, Key, Model, Solution, Solver, State
 

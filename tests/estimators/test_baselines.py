@@ -6,7 +6,7 @@ from sklearn import datasets, naive_bayes, neighbors
 
 from likely.core import InputError
 from likely.estimators import GaussianNB, KNeighborsClassifier, KNeighborsRegressor
-from likely.estimators.neighbors import neighbour_weights
+from likely.estimators.neighbors.nearest import neighbour_weights
 
 rng = np.random.default_rng(0)
 X, Y = rng.normal(size=(120, 3)), rng.normal(size=120)

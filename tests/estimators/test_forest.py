@@ -24,8 +24,8 @@ def test_a_forest_without_chance_is_a_tree(table):
 
 def test_members_are_trees_on_weighted_rows(table):
     """A bootstrap is a weight: the forest's tree is a tree with those weights."""
-    from likely.estimators.forest import draws
     from likely.estimators.host import seed_of
+    from likely.estimators.trees.forest import draws
 
     X, y, _, _ = table
     forest = lk.RandomForestRegressor(3, random_state=5).fit(X, y)

@@ -11,9 +11,10 @@ from ledger import ROOT
 
 import likely as lk
 from likely.core import InputError
+from likely.diagnostics import feature_maps, parameter_count
 from likely.evaluate import intersection_over_union
 from likely.layers import Augmentation
-from likely.models import CNN, feature_maps, parameter_count
+from likely.models import CNN
 from likely.solvers.training import Checkpoints
 
 RNG = np.random.default_rng(0)

@@ -4,7 +4,7 @@ from sklearn import datasets, linear_model
 
 import likely as lk
 from likely.core import InputError
-from likely.estimators.collinearity import CollinearityWarning
+from likely.estimators.linear.collinearity import CollinearityWarning
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from sklearn import datasets, linear_model
 
 import likely as lk
 from likely.core import InputError
-from likely.estimators.logistic import SeparationWarning
+from likely.estimators.linear.logistic import SeparationWarning
 
 
 @pytest.fixture(scope="module")

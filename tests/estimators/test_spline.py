@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.interpolate import CubicSpline, make_smoothing_spline
 
 import likely as lk
-from likely.estimators.spline import penalties
+from likely.estimators.linear.spline import penalties
 from likely.preprocess import NaturalSpline
 from likely.preprocess.basis import natural_spline
 

@@ -30,20 +30,20 @@ from likely.core.moments import Moments
 from likely.core.precision import to_numpy
 from likely.data.dataset import Dataset
 from likely.data.schema import Schema
-from likely.estimators.glm import DispersedLearner, LinearLearner
-from likely.estimators.lasso import ElasticNetLearner
-from likely.estimators.linear import NormalLinear, NormalLinearLearner
-from likely.estimators.logistic import FirthLearner
-from likely.estimators.perceptron import PerceptronLearner
-from likely.estimators.robust import AbsoluteLearner
-from likely.estimators.rounded import RoundedLearner
-from likely.estimators.spline import SplineFit, SplineLearner, penalties
+from likely.estimators.linear.glm import DispersedLearner, LinearLearner
+from likely.estimators.linear.lasso import ElasticNetLearner
+from likely.estimators.linear.logistic import FirthLearner
+from likely.estimators.linear.normal import NormalLinear, NormalLinearLearner
+from likely.estimators.linear.perceptron import PerceptronLearner
+from likely.estimators.linear.robust import AbsoluteLearner
+from likely.estimators.linear.rounded import RoundedLearner
+from likely.estimators.linear.spline import SplineFit, SplineLearner, penalties
 from likely.evaluate.splits import Folds, Split
 from likely.layers import BatchNorm, Chain, Dense
-from likely.models.hyperplane import Hyperplane
 from likely.models.kernels import Kernel, definiteness
-from likely.models.svm.machine import Dual
-from likely.models.svm.primal import plane
+from likely.models.kernels.svm.machine import Dual
+from likely.models.kernels.svm.primal import plane
+from likely.models.linear.hyperplane import Hyperplane
 from likely.models.trees import Bins, Grown, Trees
 from likely.objectives.rows import Normalisation
 from likely.recipe import Fit
@@ -53,14 +53,14 @@ from likely.selection import (
     PartialDependence,
     mixing_weights,
 )
-from likely.solvers.bfgs import BFGS
-from likely.solvers.curve import Curve, CurveFit, SumOfSquares
+from likely.solvers.first_order.minibatches import Minibatches
 from likely.solvers.function import Function
-from likely.solvers.lagrangian import LagrangeNewton
-from likely.solvers.levenberg_marquardt import LevenbergMarquardt
-from likely.solvers.minibatches import Minibatches
-from likely.solvers.stationary import StationaryPoint, step_forecast
-from likely.solvers.steepest_descent import SteepestDescent
+from likely.solvers.least_squares.curve import Curve, CurveFit, SumOfSquares
+from likely.solvers.least_squares.levenberg_marquardt import LevenbergMarquardt
+from likely.solvers.second_order.bfgs import BFGS
+from likely.solvers.second_order.lagrangian import LagrangeNewton
+from likely.solvers.second_order.stationary import StationaryPoint, step_forecast
+from likely.solvers.second_order.steepest_descent import SteepestDescent
 from likely.typing import Batch, Solution, Status, Trace
 from likely.workbench.target import Target
 

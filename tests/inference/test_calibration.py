@@ -9,8 +9,8 @@ from scipy import stats
 
 import likely as lk
 from likely.core import float64
-from likely.estimators.glm import LinearLearner
-from likely.estimators.linear import NormalLinearLearner
+from likely.estimators.linear.glm import LinearLearner
+from likely.estimators.linear.normal import NormalLinearLearner
 from likely.families import Bernoulli, Normal, Poisson
 from likely.inference import curvature, information, inverse
 from likely.solvers import Newton

@@ -10,8 +10,8 @@ from registries.layers import LAYERS
 
 from likely import files
 from likely.core import float64
+from likely.diagnostics import parameter_count
 from likely.layers import cast, initial_state
-from likely.models import parameter_count
 from likely.typing import Model
 
 N = 5

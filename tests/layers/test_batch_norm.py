@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from likely.layers import BatchNorm, Chain, Dense
-from likely.layers.chain import initial_state
+from likely.layers.composition.chain import initial_state
 
 
 def test_training_normalises_by_the_batch_and_moves_the_statistics(rng, getkey):

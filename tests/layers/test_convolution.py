@@ -19,14 +19,12 @@ from likely.layers import (
     TransposedConvolution,
     Unpooling,
     Upsampling,
-    convolution,
-    correlation,
     output_size,
-    transposed,
 )
-from likely.layers.chain import Pointwise
-from likely.layers.pooling import Pooled, max_pool, plain_max_pool
-from likely.layers.sliding import (
+from likely.layers.composition.chain import Pointwise
+from likely.layers.convolution import convolution, correlation, transposed
+from likely.layers.convolution.pooling import Pooled, max_pool, plain_max_pool
+from likely.layers.convolution.sliding import (
     Sliding,
     plain_correlate,
     plain_filters,

@@ -6,7 +6,7 @@ from scipy import stats
 
 from likely.core import InputError
 from likely.layers import Chain, Dropout
-from likely.layers.dropout import noise
+from likely.layers.units.dropout import noise
 
 
 def masks(rate: float, shape=(400, 500), seed=0) -> np.ndarray:

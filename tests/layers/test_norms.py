@@ -13,10 +13,9 @@ from likely.layers import (
     Chain,
     LayerNorm,
     MixedPrecision,
-    batch_norm,
     initial_state,
-    layer_norm,
 )
+from likely.layers.norms import batch_norm, layer_norm
 
 
 @partial(jax.jit, static_argnums=0)

@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 
-from likely.layers.product import plain_product, product
+from likely.layers.units.product import plain_product, product
 
 SHAPES = {
     "narrow": (12, 40, 5),

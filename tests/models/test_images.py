@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from likely import models
+from likely import diagnostics, layers, models
 from likely.core import InputError
 from likely.families import Categorical
 from likely.layers import (
@@ -43,7 +43,7 @@ def sketched(settings, shape, n_out):
 
 
 def test_alexnet_has_the_sizes_of_the_notes():
-    found = models.survey(
+    found = diagnostics.survey(
         sketched(models.alexnet(), (227, 227, 3), 1000), (227, 227, 3)
     )
     assert found.parameters == 60_965_224
@@ -70,7 +70,7 @@ def test_alexnet_has_the_sizes_of_the_notes():
 def test_named_networks(settings, shape, parameters, multiply_adds):
     """Operations are two for a multiply-add, and few beside them."""
     model = sketched(settings, shape, 4 if isinstance(settings, models.UNet) else 10)
-    found = models.survey(model, shape)
+    found = diagnostics.survey(model, shape)
     assert found.parameters == parameters
     assert 1 <= found.flops / (2 * multiply_adds) < 1.05
     assert f"{parameters:,} parameters" in str(found)
@@ -78,8 +78,8 @@ def test_named_networks(settings, shape, parameters, multiply_adds):
 
 def test_a_convolution_takes_two_operations_for_each_entry_and_place():
     layer = Convolution(3, 16, 3, bias=False, key=fresh())
-    assert models.flops(layer, (8, 6, 3)) == 2 * 8 * 6 * 3 * 3 * 3 * 16
-    assert models.output_shape(layer, (8, 6, 3)) == (8, 6, 16)
+    assert diagnostics.flops(layer, (8, 6, 3)) == 2 * 8 * 6 * 3 * 3 * 3 * 16
+    assert layers.output_shape(layer, (8, 6, 3)) == (8, 6, 16)
 
 
 def test_receptive_fields_are_as_derived():
@@ -91,15 +91,15 @@ def test_receptive_fields_are_as_derived():
         Convolution(2, 2, 3, dilation=2, key=next(keys)),
         Convolution(2, 1, 3, stride=2, key=next(keys)),
     )
-    derived = models.stacked_field((3, 2, 3, 3), (1, 2, 1, 2), (1, 1, 2, 1))
+    derived = diagnostics.stacked_field((3, 2, 3, 3), (1, 2, 1, 2), (1, 1, 2, 1))
     assert derived == 16
-    assert models.receptive_field(model, (48, 40, 1)) == (derived, derived)
-    assert models.stacked_field((3, 3, 3), dilation=(1, 2, 4)) == 15
+    assert diagnostics.receptive_field(model, (48, 40, 1)) == (derived, derived)
+    assert diagnostics.stacked_field((3, 3, 3), dilation=(1, 2, 4)) == 15
 
 
 def test_a_network_that_ends_in_features_sees_everything():
     model = models.CNN((2,), hidden=()).build((6, 4, 1), 2, key=fresh())
-    assert models.receptive_field(model, (6, 4, 1)) == (6, 4)
+    assert diagnostics.receptive_field(model, (6, 4, 1)) == (6, 4)
 
 
 # How they are made --------------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_a_residual_block_bends_before_it_convolves():
     names = [type(layer).__name__ for layer in block.block.layers]
     assert names == ["BatchNorm", "Pointwise", "Convolution"] * 2
     assert block.shortcut.size == (1, 1)
-    assert models.output_shape(block, (6, 6, 4)) == (3, 3, 8)
+    assert layers.output_shape(block, (6, 6, 4)) == (3, 3, 8)
 
 
 def test_variance_doubles_with_each_block_and_adds_up_under_a_norm(rng):

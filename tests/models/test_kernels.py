@@ -6,7 +6,6 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise
 
 from likely.core import InputError
-from likely.models.hyperplane import Hyperplane, perceptron
 from likely.models.kernels import (
     definiteness,
     disc_feature,
@@ -14,6 +13,7 @@ from likely.models.kernels import (
     polynomial_features,
     structural_risk,
 )
+from likely.models.linear.hyperplane import Hyperplane, perceptron
 
 rng = np.random.default_rng(0)
 X, Z = rng.normal(size=(30, 4)) + 100, rng.normal(size=(20, 4)) + 100

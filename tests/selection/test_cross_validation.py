@@ -6,7 +6,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 import likely as lk
 from likely.core import InputError
-from likely.estimators import held_out
+from likely.estimators.linear import held_out
 from likely.preprocess import FourierBasis, NaturalSpline
 
 

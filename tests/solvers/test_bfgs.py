@@ -7,9 +7,9 @@ import scipy.optimize
 
 from likely.core import InputError, float64
 from likely.solvers import BFGS, LBFGS, Newton, SteepestDescent, minimize
-from likely.solvers.bfgs import InverseHessian
-from likely.solvers.lbfgs import _two_loop
-from likely.solvers.line_search import Point
+from likely.solvers.second_order.bfgs import InverseHessian
+from likely.solvers.second_order.lbfgs import _two_loop
+from likely.solvers.second_order.line_search import Point
 
 
 def rosenbrock(x):

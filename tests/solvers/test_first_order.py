@@ -10,7 +10,7 @@ import pytest
 from likely.core import InputError, float64, to_numpy
 from likely.families import Bernoulli, Normal
 from likely.layers import BatchNorm, Chain, Dense
-from likely.layers.chain import initial_state
+from likely.layers.composition.chain import initial_state
 from likely.models import Linear
 from likely.objectives import GaussianPrior, LaplacePrior, NegativeLogLikelihood, hinge
 from likely.solvers import (

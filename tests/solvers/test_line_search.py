@@ -7,7 +7,7 @@ import pytest
 
 from likely.core import float64
 from likely.solvers import SteepestDescent, bracket, golden_section, minimize
-from likely.solvers.line_search import (
+from likely.solvers.second_order.line_search import (
     DECREASE,
     FLATTENING,
     SEARCHES,

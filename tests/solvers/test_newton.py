@@ -11,7 +11,7 @@ from likely.families import Normal
 from likely.models import Linear
 from likely.solvers import Function, Newton, minimize
 from likely.solvers.function import NO_ROWS
-from likely.solvers.newton import solve_shifted
+from likely.solvers.second_order.newton import solve_shifted
 from likely.typing import Batch
 
 

@@ -11,7 +11,7 @@ from likely.families import Normal
 from likely.models import Linear
 from likely.objectives import GaussianPrior, NegativeLogLikelihood
 from likely.solvers import GradientDescent, InverseTime, Minibatches, Momentum
-from likely.solvers.stochastic import Loop
+from likely.solvers.first_order.stochastic import Loop
 from likely.typing import RUNNING, Batch
 
 

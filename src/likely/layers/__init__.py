@@ -1,6 +1,26 @@
 """2. Bricks of models; each is itself a model: layer(X, *, w, key, state)."""
 
-from likely.layers.activations import (
+from likely.layers.augmentation.augmentation import Augmentation
+from likely.layers.augmentation.warp import affine, warp
+from likely.layers.composition.chain import Chain, Pointwise, initial_state
+from likely.layers.composition.collapse import collapse, compose
+from likely.layers.composition.concatenated import Concatenated
+from likely.layers.composition.condition import Conditional, Shifted, Sinusoids
+from likely.layers.composition.flatten import Flatten
+from likely.layers.composition.mixed_precision import MixedPrecision, cast
+from likely.layers.composition.record import Record, record
+from likely.layers.composition.residual import Residual
+from likely.layers.composition.shape import output_shape
+from likely.layers.convolution.convolution import Convolution
+from likely.layers.convolution.pooling import Pooling
+from likely.layers.convolution.transposed import TransposedConvolution
+from likely.layers.convolution.unpooling import Unpooling
+from likely.layers.convolution.upsampling import Upsampling
+from likely.layers.convolution.window import output_size
+from likely.layers.norms.batch_norm import BatchNorm, Running
+from likely.layers.norms.group_norm import GroupNorm
+from likely.layers.norms.layer_norm import LayerNorm
+from likely.layers.units.activations import (
     ACTIVATIONS,
     ELU,
     GELU,
@@ -11,18 +31,9 @@ from likely.layers.activations import (
     Sigmoid,
     activation,
 )
-from likely.layers.augmentation import Augmentation
-from likely.layers.batch_norm import BatchNorm, Running
-from likely.layers.chain import Chain, Pointwise, initial_state
-from likely.layers.collapse import collapse, compose
-from likely.layers.concatenated import Concatenated
-from likely.layers.condition import Conditional, Shifted, Sinusoids
-from likely.layers.convolution import Convolution
-from likely.layers.dense import Dense
-from likely.layers.dropout import Dropout
-from likely.layers.flatten import Flatten
-from likely.layers.group_norm import GroupNorm
-from likely.layers.initializers import (
+from likely.layers.units.dense import Dense
+from likely.layers.units.dropout import Dropout
+from likely.layers.units.initializers import (
     INITIALIZERS,
     GaussianInit,
     HeInit,
@@ -31,16 +42,6 @@ from likely.layers.initializers import (
     ZeroInit,
     initializer,
 )
-from likely.layers.layer_norm import LayerNorm
-from likely.layers.mixed_precision import MixedPrecision, cast
-from likely.layers.pooling import Pooling
-from likely.layers.record import Record, record
-from likely.layers.residual import Residual
-from likely.layers.transposed import TransposedConvolution
-from likely.layers.unpooling import Unpooling
-from likely.layers.upsampling import Upsampling
-from likely.layers.warp import affine, warp
-from likely.layers.window import output_size
 
 __all__ = [
     "ACTIVATIONS",
@@ -86,6 +87,7 @@ __all__ = [
     "compose",
     "initial_state",
     "initializer",
+    "output_shape",
     "output_size",
     "record",
     "warp",

@@ -19,9 +19,9 @@ from likely.layers import (
     activation,
     initializer,
 )
-from likely.layers.activations import Activation
-from likely.layers.initializers import Initializer
-from likely.layers.mixed_precision import check_dtype
+from likely.layers.composition.mixed_precision import check_dtype
+from likely.layers.units.activations import Activation
+from likely.layers.units.initializers import Initializer
 from likely.typing import Key
 
 NORMS: dict[str, Callable] = {"batch": BatchNorm, "layer": LayerNorm}

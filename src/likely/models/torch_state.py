@@ -27,7 +27,7 @@ from likely.layers import (
     TransposedConvolution,
     initial_state,
 )
-from likely.models.survey import output_shape
+from likely.layers.composition.shape import output_shape
 from likely.typing import State
 
 KINDS = (

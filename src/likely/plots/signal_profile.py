@@ -16,7 +16,7 @@ def signal_profile(
 
     Args:
         profiles: by name, each with `values` and `gradients`, as
-            `models.signal_profile` gives them.
+            `diagnostics.signal_profile` gives them.
         title: what the picture shows.
     """
     drawn, axes = figure(8.0, 3.2, columns=2)

@@ -19,7 +19,7 @@ from sklearn.base import is_classifier
 from likely.core.checks import InputError
 from likely.core.precision import float64
 from likely.core.random import key_of
-from likely.estimators import held_out, places
+from likely.estimators.linear import held_out, places
 from likely.estimators.shell import AbstractPredictor
 
 

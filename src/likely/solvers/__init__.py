@@ -1,12 +1,12 @@
 """3b. How objectives are minimised. Settings only: solvers know no probability."""
 
-from likely.solvers.averaging import ExponentialAverage, UniformAverage
-from likely.solvers.bfgs import BFGS
-from likely.solvers.block_coordinate import BlockCoordinate
-from likely.solvers.clipping import ClipByNorm, ClipByValue
-from likely.solvers.coordinate import CoordinateDescent
-from likely.solvers.curve import Curve, CurveFit, SumOfSquares, fit_curve
-from likely.solvers.first_order import (
+from likely.solvers.derivative_free.block_coordinate import BlockCoordinate
+from likely.solvers.derivative_free.genetic import Genetic
+from likely.solvers.first_order.averaging import ExponentialAverage, UniformAverage
+from likely.solvers.first_order.clipping import ClipByNorm, ClipByValue
+from likely.solvers.first_order.minibatches import Minibatches
+from likely.solvers.first_order.noise import Noise
+from likely.solvers.first_order.rules import (
     AdaGrad,
     Adam,
     AdamW,
@@ -17,20 +17,7 @@ from likely.solvers.first_order import (
     descends,
     steepest,
 )
-from likely.solvers.function import Function, minimize
-from likely.solvers.genetic import Genetic
-from likely.solvers.lagrangian import LagrangeNewton, multipliers
-from likely.solvers.lasso_path import LassoPath, lasso_path
-from likely.solvers.lbfgs import LBFGS
-from likely.solvers.least_squares import LeastSquares
-from likely.solvers.levenberg_marquardt import LevenbergMarquardt
-from likely.solvers.line_search import bracket, golden_section
-from likely.solvers.minibatches import Minibatches
-from likely.solvers.newton import Newton
-from likely.solvers.noise import Noise
-from likely.solvers.proximal import ProximalGradient
-from likely.solvers.ridge import ridge, ridge_folds
-from likely.solvers.schedules import (
+from likely.solvers.first_order.schedules import (
     Constant,
     Cosine,
     ExponentialDecay,
@@ -39,20 +26,33 @@ from likely.solvers.schedules import (
     StepDecay,
     WarmUp,
 )
-from likely.solvers.stationary import (
+from likely.solvers.function import Function, minimize
+from likely.solvers.least_squares.curve import Curve, CurveFit, SumOfSquares, fit_curve
+from likely.solvers.least_squares.exact import LeastSquares
+from likely.solvers.least_squares.levenberg_marquardt import LevenbergMarquardt
+from likely.solvers.least_squares.ridge import ridge, ridge_folds
+from likely.solvers.penalised.coordinate import CoordinateDescent
+from likely.solvers.penalised.lasso_path import LassoPath, lasso_path
+from likely.solvers.penalised.proximal import ProximalGradient
+from likely.solvers.second_order.bfgs import BFGS
+from likely.solvers.second_order.lagrangian import LagrangeNewton, multipliers
+from likely.solvers.second_order.lbfgs import LBFGS
+from likely.solvers.second_order.line_search import bracket, golden_section
+from likely.solvers.second_order.newton import Newton
+from likely.solvers.second_order.stationary import (
     StationaryPoint,
     StepForecast,
     classify,
     step_forecast,
 )
-from likely.solvers.steepest_descent import SteepestDescent
+from likely.solvers.second_order.steepest_descent import SteepestDescent
+from likely.solvers.second_order.whitened import Whitened
 from likely.solvers.stopping import (
     GradientNorm,
     ParameterChange,
     RelativeLoss,
     Validation,
 )
-from likely.solvers.whitened import Whitened
 
 __all__ = [
     "AdaGrad",

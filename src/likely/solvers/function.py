@@ -9,8 +9,8 @@ from jaxtyping import PyTree
 
 from likely.core.checks import concrete
 from likely.core.precision import float64, to_numpy
-from likely.solvers.bfgs import BFGS
 from likely.solvers.flat import doubles
+from likely.solvers.second_order.bfgs import BFGS
 from likely.typing import Batch, Key, Solution, Solver, State
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import likely as lk
 from likely.core.checks import InputError
-from likely.estimators.null import FAMILIES
+from likely.estimators.linear.null import FAMILIES
 from likely.preprocess import NaturalSpline
 from likely.workbench import costs
 

@@ -20,7 +20,7 @@ else:
 import numpy as np  # noqa: E402
 from problem import network, problem, rows  # noqa: E402
 
-from likely.layers.chain import initial_state  # noqa: E402
+from likely.layers.composition.chain import initial_state  # noqa: E402
 from likely.models import mlp  # noqa: E402
 from likely.solvers import Adam, GradientDescent, Momentum, Validation  # noqa: E402
 from likely.solvers.training import (  # noqa: E402

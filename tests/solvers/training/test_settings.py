@@ -9,7 +9,7 @@ from solvers.training.problem import assert_close, network, problem, rows
 
 from likely.core import InputError, float64
 from likely.families import Normal
-from likely.layers.chain import initial_state
+from likely.layers.composition.chain import initial_state
 from likely.models import Linear, mlp
 from likely.objectives import GaussianPrior, NegativeLogLikelihood
 from likely.solvers import (
@@ -68,7 +68,7 @@ def test_parts_take_less_memory():
         data = rows(4096)
         objective = NegativeLogLikelihood.of(Normal(0.3), data)
         model = mlp((3, 256, 256, 1), key=jax.random.key(0))
-        from likely.solvers.stochastic import Loop
+        from likely.solvers.first_order.stochastic import Loop
 
         solver = Adam(0.01, steps=3, accumulate=parts)
         loop = Loop.of(solver, objective, model, data, key=None, capacity=8)

@@ -66,7 +66,7 @@ from likely.families import (
     Predictive,
     StudentT,
 )
-from likely.solvers.first_order import AbstractFirstOrder
+from likely.solvers.first_order.rules import AbstractFirstOrder
 from likely.solvers.training import Callback, Checkpoints
 from likely.typing import Batch
 

@@ -24,11 +24,11 @@ from likely.core.compiled import share, threads
 from likely.core.permutation import FEW, round_keys
 from likely.families import Normal
 from likely.layers import Chain, Dense
-from likely.layers.chain import Pointwise
+from likely.layers.composition.chain import Pointwise
 from likely.models import Shared
 from likely.objectives import GaussianPrior, NegativeLogLikelihood
 from likely.solvers import Adam, Constant
-from likely.solvers.stochastic import Loop, Progress, stride_of
+from likely.solvers.first_order.stochastic import Loop, Progress, stride_of
 from likely.solvers.training.members import Build, Crowd, Special, member_loop
 from likely.typing import DIVERGED, RUNNING, Batch, Trace
 

@@ -23,15 +23,15 @@ from likely.estimators.networks.units import (
 )
 from likely.families import AbstractFamily, Normal
 from likely.layers import Chain, Dense
-from likely.layers.chain import initial_state
+from likely.layers.composition.chain import initial_state
 from likely.models import Shared
 from likely.objectives import (
     GaussianPrior,
     NegativeLogLikelihood,
     PositionLikelihood,
 )
-from likely.solvers.first_order import AbstractFirstOrder
-from likely.solvers.schedules import Constant, Cosine, ReduceOnPlateau
+from likely.solvers.first_order.rules import AbstractFirstOrder
+from likely.solvers.first_order.schedules import Constant, Cosine, ReduceOnPlateau
 from likely.typing import Batch, Key, Model, Solution
 
 

@@ -18,7 +18,7 @@ from likely.estimators.networks.lanes import SPECIAL
 from likely.estimators.networks.learner import Network, NetworkLearner, RowScaling
 from likely.inference import resampled_weights
 from likely.solvers import Minibatches, Validation
-from likely.solvers.stochastic import Loop
+from likely.solvers.first_order.stochastic import Loop
 from likely.solvers.training import Plan, Training, train_members
 from likely.typing import Batch, Key, Solution
 

@@ -18,9 +18,9 @@ from likely.solvers import (
     ReduceOnPlateau,
     UniformAverage,
 )
-from likely.solvers.averaging import AbstractAverage
-from likely.solvers.first_order import AbstractFirstOrder
-from likely.solvers.schedules import AbstractSchedule
+from likely.solvers.first_order.averaging import AbstractAverage
+from likely.solvers.first_order.rules import AbstractFirstOrder
+from likely.solvers.first_order.schedules import AbstractSchedule
 from likely.solvers.settings import as_real, as_whole
 
 SMALL = 4_000_000

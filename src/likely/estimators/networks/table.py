@@ -9,7 +9,7 @@ import numpy as np
 
 from likely.core.checks import InputError
 from likely.layers import Chain
-from likely.layers.table_embedding import CategoryColumn, TableEmbedding
+from likely.layers.embedding.table_embedding import CategoryColumn, TableEmbedding
 from likely.models import MLP
 from likely.preprocess import OrdinalEncoder
 from likely.typing import Key

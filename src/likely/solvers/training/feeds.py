@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from likely.solvers.stochastic import Loop, Progress
+from likely.solvers.first_order.stochastic import Loop, Progress
 from likely.solvers.training.divergence import diagnose
 from likely.typing import Batch, Solution
 

@@ -25,8 +25,8 @@ from jaxtyping import Array, Int, PyTree
 
 from likely.core.checks import InputError
 from likely.core.precision import to_numpy
+from likely.solvers.first_order.stochastic import Loop, Progress
 from likely.solvers.flat import capacity_of
-from likely.solvers.stochastic import Loop, Progress
 from likely.solvers.training.checkpoints import Checkpoints, digest, made_with
 from likely.solvers.training.course import Course
 from likely.solvers.training.events import Callback

@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from likely.solvers.minibatches import Minibatches
-from likely.solvers.stochastic import Loop, Progress
+from likely.solvers.first_order.minibatches import Minibatches
+from likely.solvers.first_order.stochastic import Loop, Progress
 from likely.solvers.training.feeds import AbstractSingle
 from likely.solvers.training.layout import Layout, put
 from likely.solvers.training.stream import Stream

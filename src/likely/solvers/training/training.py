@@ -15,8 +15,8 @@ from jax.sharding import Mesh
 from jaxtyping import PyTree
 
 from likely.core.compiling import lean_jit
+from likely.solvers.first_order.stochastic import Loop, Progress
 from likely.solvers.flat import capacity_of
-from likely.solvers.stochastic import Loop, Progress
 from likely.solvers.training.checkpoints import Checkpoints, made_of
 from likely.solvers.training.course import Course
 from likely.solvers.training.events import Callback

@@ -1,0 +1,37 @@
+"""What type checkers see of the names that are loaded when they are used."""
+
+from likely import (
+    autodiff as autodiff,
+    base as base,
+    core as core,
+    data as data,
+    diagnostics as diagnostics,
+    estimators as estimators,
+    evaluate as evaluate,
+    families as families,
+    files as files,
+    inference as inference,
+    latent as latent,
+    layers as layers,
+    models as models,
+    objectives as objectives,
+    plots as plots,
+    preprocess as preprocess,
+    recipe as recipe,
+    selection as selection,
+    solvers as solvers,
+    typing as typing,
+    workbench as workbench,
+)
+from likely.core import tune_host as tune_host
+from likely.estimators import *
+from likely.files import load as load, save as save
+from likely.inference import (
+    anova as anova,
+    correlation as correlation,
+    t_test as t_test,
+)
+from likely.latent import *
+from likely.selection import *
+
+__version__: str

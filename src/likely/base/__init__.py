@@ -1,0 +1,1 @@
+"""What every public class shares: rows, labels, settings, faces, training."""

@@ -1,0 +1,150 @@
+r"""Sizes, receptive fields and work of any model (K4, K10, K12)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from likely.autodiff.work import jaxpr_work
+from likely.diagnostics.anatomy import parameter_count
+from likely.layers import (
+    Convolution,
+    Dense,
+    Pointwise,
+    TransposedConvolution,
+    initial_state,
+    record,
+)
+from likely.typing import State
+
+
+def flops(model: Any, shape: Sequence[int]) -> int:
+    """Additions and multiplications for one row of this shape, in use.
+
+    Counted in the program, so for any model; a multiply-add is two. A training step takes
+    about three times as many: the way back has two products for each one on the way.
+    """
+    X = jax.ShapeDtypeStruct((1, *shape), jnp.float32)
+    arrays, static = eqx.partition(model, _is_array)
+    program = jax.make_jaxpr(lambda a, X: _use(eqx.combine(a, static), X)[0])(arrays, X)
+    return round(jaxpr_work(program.jaxpr)[0].flops)
+
+
+def stacked_field(
+    size: Sequence[int],
+    stride: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+) -> int:
+    r"""How many positions a unit sees after layers with these windows.
+
+    $r_l = r_{l-1} + D_l(K_l - 1)\prod_{m<l} S_m$ with $r_0 = 1$.
+    """
+    stride, dilation = stride or [1] * len(size), dilation or [1] * len(size)
+    field, apart = 1, 1
+    for k, s, d in zip(size, stride, dilation, strict=True):
+        field, apart = field + d * (k - 1) * apart, apart * s
+    return field
+
+
+def receptive_field(
+    model: Any, shape: Sequence[int], *, state: State = None
+) -> tuple[int, ...]:
+    """How far apart, along each axis, are positions that reach one unit of the output.
+
+    Seen, not derived, so it holds for any model: a line of the input that is no number
+    makes no numbers of all that it reaches. The largest extent over the units counts;
+    near the edges it is smaller, so give a shape that is large enough.
+
+    Args:
+        model: any; its output has positions or has not.
+        shape: of one row, channels last.
+        state: running statistics, if it keeps any; None starts them.
+    """
+    state = initial_state(model) if state is None else state
+    return tuple(_extent(model, shape, axis, state) for axis in range(len(shape) - 1))
+
+
+def _extent(model: Any, shape: Sequence[int], axis: int, state: State) -> int:
+    lines = shape[axis]
+    X = np.moveaxis(np.ones((lines, *shape), np.float32), axis + 1, 1)
+    X[np.arange(lines), np.arange(lines)] = np.nan
+    y, _ = eqx.filter_jit(_use)(model, jnp.moveaxis(jnp.asarray(X), 1, axis + 1), state)
+    reached = np.isnan(np.asarray(y)).reshape(lines, -1)  # (lines, units)
+    reached = reached[:, reached.any(0)]
+    if not reached.size:
+        return 0
+    first, last = reached.argmax(0), lines - 1 - reached[::-1].argmax(0)
+    return int((last - first).max()) + 1
+
+
+def _is_array(leaf: Any) -> bool:
+    return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)
+
+
+def _use(model: Any, X: Any, state: State = None) -> Any:
+    state = initial_state(model) if state is None else state
+    return model(X, state=state)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What each layer makes of a row."""
+
+    rows: tuple[tuple[str, tuple[int, ...], int], ...]
+    """The name, the shape of what it makes and the parameters of each layer."""
+    parameters: int
+    flops: int
+    """For one row, in use."""
+
+    def __str__(self) -> str:
+        cells = [
+            (name, "x".join(map(str, shape)), f"{count:,}")
+            for name, shape, count in self.rows
+        ]
+        wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = [f"{a:<{wide[0]}}  {b:>{wide[1]}}  {c:>{wide[2]}}" for a, b, c in cells]
+        total = f"{self.parameters:,} parameters, {self.flops:,} operations for one row"
+        return "\n".join([*lines, total])
+
+
+def survey(model: Any, shape: Sequence[int]) -> Survey:
+    """The layers of a model in the order of their work; nothing is computed.
+
+    Args:
+        model: any; its parts are seen where it is made of chains and blocks.
+        shape: of one row, channels last.
+    """
+    layers: list = []
+    total: list[int] = []
+
+    def values(model: Any, X: Any) -> list:
+        records = record(model, X, state=initial_state(model))
+        total.append(parameter_count(model))
+        layers.extend(r.layer for r in records)
+        return [r.value for r in records]
+
+    X = jax.ShapeDtypeStruct((1, *shape), jnp.float32)
+    made = eqx.filter_eval_shape(values, model, X)
+    rows = tuple(
+        (_name(layer), value.shape[1:], parameter_count(layer))
+        for layer, value in zip(layers, made, strict=True)
+    )
+    return Survey(rows, total[0], flops(model, shape))
+
+
+def _name(layer: Any) -> str:
+    kind = type(layer).__name__
+    if isinstance(layer, Pointwise):
+        return layer.function.__name__
+    if isinstance(layer, Dense):
+        return "{} {}-{}".format(kind, *layer.weight.shape)
+    if isinstance(layer, Convolution | TransposedConvolution):
+        window = "x".join(map(str, layer.size))
+        apart = "" if prod(layer.stride) == 1 else f", stride {layer.stride[0]}"
+        return f"{kind} {window}{apart}"
+    return kind

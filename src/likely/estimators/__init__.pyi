@@ -1,0 +1,66 @@
+from .images.cnn import (
+    CNNClassifier as CNNClassifier,
+    CNNRegressor as CNNRegressor,
+    ResNetClassifier as ResNetClassifier,
+)
+from .images.segmentation import UNetSegmenter as UNetSegmenter
+from .kernels.linear_svc import LinearSVC as LinearSVC
+from .kernels.nystroem import Nystroem as Nystroem
+from .kernels.svc import SVC as SVC
+from .kernels.svr import SVR as SVR
+from .linear.collinearity import CollinearityWarning as CollinearityWarning
+from .linear.comparison import (
+    NatsDifference as NatsDifference,
+    PartialEffect as PartialEffect,
+    compare as compare,
+    linearity_test as linearity_test,
+    partial_effect as partial_effect,
+)
+from .linear.counts import (
+    NegativeBinomialRegressor as NegativeBinomialRegressor,
+    PoissonRegressor as PoissonRegressor,
+)
+from .linear.gamma import GammaRegressor as GammaRegressor
+from .linear.lasso import ElasticNet as ElasticNet, Lasso as Lasso
+from .linear.logistic import (
+    LogisticRegression as LogisticRegression,
+    SeparationWarning as SeparationWarning,
+)
+from .linear.naive_bayes import GaussianNB as GaussianNB
+from .linear.normal import LinearRegression as LinearRegression, Ridge as Ridge
+from .linear.null import (
+    NullClassifier as NullClassifier,
+    NullRegressor as NullRegressor,
+)
+from .linear.perceptron import Perceptron as Perceptron
+from .linear.robust import (
+    HuberRegressor as HuberRegressor,
+    LADRegressor as LADRegressor,
+)
+from .linear.rounded import RoundedRegression as RoundedRegression
+from .linear.spline import SplineRegressor as SplineRegressor
+from .neighbors.nearest import (
+    KNeighborsClassifier as KNeighborsClassifier,
+    KNeighborsRegressor as KNeighborsRegressor,
+)
+from .networks.mlp import MLPClassifier as MLPClassifier, MLPRegressor as MLPRegressor
+from .trees.boosting import (
+    GradientBoostingClassifier as GradientBoostingClassifier,
+    GradientBoostingRegressor as GradientBoostingRegressor,
+)
+from .trees.forest import (
+    RandomForestClassifier as RandomForestClassifier,
+    RandomForestRegressor as RandomForestRegressor,
+)
+from .trees.tree import (
+    DecisionTreeClassifier as DecisionTreeClassifier,
+    DecisionTreeRegressor as DecisionTreeRegressor,
+)
+from .wrappers.bagging import (
+    BaggingClassifier as BaggingClassifier,
+    BaggingRegressor as BaggingRegressor,
+)
+from .wrappers.count_target import CountTarget as CountTarget
+from .wrappers.frozen import FrozenFeatures as FrozenFeatures
+from .wrappers.log_target import LogTarget as LogTarget
+from .wrappers.smoothed import SmoothedClassifier as SmoothedClassifier

@@ -1,0 +1,1 @@
+"""Models with coefficients, and the simplest models beside them."""

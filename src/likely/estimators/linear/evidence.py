@@ -1,0 +1,276 @@
+r"""From a fitted linear model and its rows to an `Estimate`, kind by kind.
+
+The design has the intercept first. `Evidence` is what all kinds share: rows, weights, η
+and the family with its dispersion fixed, so that the same lines give model-based and
+robust errors. Only present rows take part.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy import stats
+from scipy.special import polygamma
+
+from likely.core.linalg import regression
+from likely.core.precision import float64, to_numpy
+from likely.core.rows import pad
+from likely.families import AbstractFamily, Gamma
+from likely.inference import (
+    curvature,
+    information,
+    inverse,
+    joint_information,
+    sandwich,
+    scores,
+)
+from likely.solvers.least_squares.moments import second_moments
+from likely.typing import Batch
+
+SMALL = 2e7
+"""Rows times squared columns up to which the covariance is refined to the last digit."""
+INDEPENDENT = 1e-3
+"""The least eigenvalue of a correlation matrix whose inverse keeps thirteen digits."""
+
+
+class Evidence(eqx.Module):
+    """What the rows say about coefficients that were fitted to them.
+
+    Args:
+        family: with any dispersion fixed at its estimate.
+        X: the columns.
+        first: 1 where there is an intercept, which comes first in the design.
+        eta: (n, k) at the estimate.
+        y: encoded targets.
+        w: weights, all above 0.
+        known: second moments of X about its means, and these, if at hand.
+    """
+
+    family: AbstractFamily
+    X: Float[np.ndarray, "n d"]
+    first: int = eqx.field(static=True)
+    eta: Float[np.ndarray, "n k"]
+    y: Float[np.ndarray, " n"]
+    w: Float[np.ndarray, " n"]
+    known: tuple[np.ndarray, np.ndarray] | None = None
+
+    @property
+    def A(self) -> Float[np.ndarray, "n p"]:
+        """The design."""
+        if not self.first:
+            return self.X
+        return np.column_stack([np.ones(len(self.X)), self.X])
+
+    @property
+    def p(self) -> int:
+        """Columns of the design."""
+        return self.X.shape[1] + self.first
+
+    @property
+    def total(self) -> float:
+        """Σw."""
+        return float(self.w.sum())
+
+    @property
+    def df_residual(self) -> float:
+        """Σw − p, p coefficients for each entry of η that is free."""
+        return self.total - self.p * self.free
+
+    @property
+    def free(self) -> int:
+        """Entries of η that have coefficients of their own: one less for a softmax."""
+        k = self.eta.shape[1]
+        return k - 1 if k > 1 else k
+
+    def unscaled(self) -> np.ndarray:
+        """I⁻¹ where the dispersion is 1."""
+        with float64():
+            return np.asarray(_unscaled(_padded(self)))
+
+    def robust(self, kind: str) -> np.ndarray:
+        """The sandwich of this kind."""
+        with float64():
+            return np.asarray(_sandwich(_padded(self), kind))
+
+    def squares(self) -> Float[np.ndarray, " p"]:
+        """Σ w A² of each column of the design."""
+        own = np.einsum("i,ij,ij->j", self.w, self.X, self.X, optimize=True)
+        return np.r_[self.total, own] if self.first else own
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """XᵀWX/Σw about the means (about 0 without an intercept), and the means."""
+        if self.known is not None:
+            return self.known
+        (m,) = second_moments(self.X, self.y, self.w[None], centre=bool(self.first))
+        return m.G, m.mean_x
+
+    def gram(self) -> Float[np.ndarray, "p p"]:
+        """AᵀWA."""
+        G, mean = self.moments()
+        if not self.first:
+            return G * self.total
+        top = np.r_[1.0, mean][None]
+        return self.total * np.block([[top], [mean[:, None], G + np.outer(mean, mean)]])
+
+    def condition(self) -> float:
+        """σ₁/σ_p of the design; from its Gram matrix where that is safe, or rows many."""
+        values = np.linalg.eigvalsh(self.gram())
+        safe = values[0] > 1e-9 * values[-1]
+        if not safe and self.X.size * self.p <= SMALL:
+            R = np.linalg.qr(np.sqrt(self.w)[:, None] * self.A, mode="r")
+            s = np.linalg.svd(R, compute_uv=False)
+            return float(s[0] / s[-1]) if s[-1] > 0 else np.inf
+        return float(np.sqrt(values[-1] / max(values[0], np.finfo(float).tiny)))
+
+
+class _Rows(NamedTuple):
+    """The same as padded arrays, for programs."""
+
+    family: AbstractFamily
+    A: Any
+    eta: Any
+    y: Any
+    w: Any
+
+
+def _free(rows: _Rows) -> tuple[Array, Array]:
+    """l′ and l″ in the free entries of η: all but the first of a softmax."""
+    slope, bend = curvature(rows.family, rows.eta, rows.y)
+    if isinstance(rows.family, Gamma):  # the mean over y, which is 1
+        bend = jnp.ones_like(bend)
+    first = int(rows.eta.shape[1] > 1)
+    return slope[:, first:], bend[:, first:, first:]
+
+
+@eqx.filter_jit
+def _unscaled(evidence: _Rows) -> Float[Array, "q q"]:
+    return inverse(information(evidence.A, _free(evidence)[1], evidence.w))
+
+
+@eqx.filter_jit
+def _sandwich(evidence: _Rows, kind: str) -> Float[Array, "q q"]:
+    slope, bend = _free(evidence)
+    bread = inverse(information(evidence.A, bend, evidence.w))
+    A, k, p = evidence.A, bend.shape[1], evidence.A.shape[1]
+    own = bread.reshape(k, p, k, p)[jnp.arange(k), :, jnp.arange(k)]
+    along = jax.lax.map(lambda part: jnp.sum((A @ part) * A, 1), own)
+    leverage = jnp.sum(along * jnp.diagonal(bend, axis1=1, axis2=2).T, 0)
+    rows = scores(A, slope)
+    return sandwich(bread, rows, leverage, evidence.w, kind=kind)
+
+
+def _padded(evidence: Evidence) -> _Rows:
+    """Absent rows up to a size class, so that a new n compiles nothing."""
+    rows = pad(Batch((evidence.A, evidence.eta), evidence.y, evidence.w))
+    arrays = map(jnp.asarray, (*rows.x, rows.y, rows.w))
+    return _Rows(evidence.family, *arrays)
+
+
+def normal_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
+    """(AᵀWA)⁻¹ to almost the last digit where that is cheap or needed."""
+    p = evidence.p
+    G, mean = evidence.moments()
+    scale = np.sqrt(np.diagonal(G))
+    if scale.all():
+        unit = G / np.outer(scale, scale)
+        far = 1e-7 if evidence.X.size * p > SMALL else INDEPENDENT
+        if np.linalg.eigvalsh(unit)[0] > far:
+            C = np.linalg.inv(unit) / np.outer(scale, scale)
+            if not evidence.first:
+                return C / evidence.total
+            side = -(C @ mean)[None]
+            corner = 1 - side @ mean[:, None]
+            return np.block([[corner, side], [side.T, C]]) / evidence.total
+    with float64():
+        order = (
+            np.r_[1:p, 0] if evidence.first else np.arange(p)
+        )  # a constant goes last
+        rows = _padded(evidence)
+        found = _regression(rows.A[:, order], rows.y, rows.w)
+        back = np.argsort(order)
+        return np.asarray(found.covariance)[np.ix_(back, back)]
+
+
+@eqx.filter_jit
+def _regression(A, y, w):
+    return regression(A, y[:, None], w)
+
+
+@eqx.filter_jit
+def _joint(family: AbstractFamily, A, eta, y, w):
+    slope, bend = curvature(family, jnp.asarray(eta), jnp.asarray(y))
+    A, w = jnp.asarray(A), jnp.asarray(w)
+    H = joint_information(A, bend, w)
+    rows = jnp.concatenate([A * slope[:, :1], slope[:, 1:]], 1)
+    return inverse(H), rows
+
+
+def joint_covariance(
+    family: AbstractFamily, evidence: Evidence, u: float, *, robust: bool
+) -> Float[np.ndarray, "q q"]:
+    """Of (B, u): the inverse information, or the sandwich of scores."""
+    with float64():
+        rows = _padded(evidence)
+        eta = np.column_stack([rows.eta[:, 0], np.full(len(rows.y), u)])
+        C, u_ = to_numpy(_joint(family, rows.A, eta, rows.y, rows.w))
+    w = np.asarray(rows.w)
+    if not robust:
+        return C
+    U = u_ @ C
+    scale = evidence.total / (evidence.total - len(C))
+    return (U * (scale * w)[:, None]).T @ U
+
+
+def shape_variance(a: float, total: float) -> float:
+    """Of log a, the shape of a gamma distribution: 1/(n(a²ψ′(a) − a))."""
+    bend = a**2 * float(polygamma(1, a)) - a
+    return 1 / (total * bend) if bend > 0 else 0.0
+
+
+def median_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
+    r"""Of least absolute deviations: $(A^\top W A)^{-1} / (4 f(0)^2)$.
+
+    f(0) is the density of the residuals at 0, by an Epanechnikov kernel whose width is
+    Hall and Sheather's.
+    """
+    A, w, n = evidence.A, evidence.w, evidence.total
+    r = evidence.y - evidence.eta[:, 0]
+    low, high = (_quantile(r, w, q) for q in (0.25, 0.75))
+    mean = w @ evidence.y / n
+    spread = np.sqrt(w @ (evidence.y - mean) ** 2 / n)
+    z = stats.norm.ppf(0.975)
+    h = n ** (-1 / 3) * z ** (2 / 3) * (1.5 * stats.norm.pdf(0) ** 2) ** (1 / 3)
+    h = min(spread, (high - low) / 1.34) * 2 * stats.norm.ppf(0.5 + h)
+    kernel = np.where(np.abs(r) <= h, 0.75 * (1 - (r / h) ** 2), 0.0)
+    density = float(w @ kernel) / (n * h)
+    return np.linalg.inv((A * w[:, None]).T @ A) * (0.5 / density) ** 2
+
+
+def _quantile(x: np.ndarray, w: np.ndarray, q: float) -> float:
+    """Interpolated as if every value were there w times."""
+    order = np.argsort(x)
+    x, upper = x[order], np.cumsum(w[order])
+    place = q * (upper[-1] - 1)
+    below = x[np.searchsorted(upper, np.floor(place), side="right")]
+    above = x[
+        min(np.searchsorted(upper, np.floor(place) + 1, side="right"), len(x) - 1)
+    ]
+    return float(below + (place - np.floor(place)) * (above - below))
+
+
+def r_squared(y: np.ndarray, fitted: np.ndarray, w: np.ndarray, *, centred: bool):
+    """Explained over total variance, 1 − RSS/TSS, squared correlation (D12)."""
+    n = w.sum()
+    mean = w @ y / n if centred else 0.0
+    total = w @ (y - mean) ** 2
+    rss = w @ (y - fitted) ** 2
+    middle = w @ fitted / n if centred else 0.0
+    spread = w @ (fitted - middle) ** 2
+    cross = (w * (fitted - middle)) @ (y - mean)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = spread / total, 1 - rss / total, cross**2 / (spread * total)
+    explained, residual, squared = map(float, parts)
+    return explained, residual, squared

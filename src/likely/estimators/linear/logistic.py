@@ -1,0 +1,347 @@
+r"""Logistic regression, binary and multinomial (A45, C31, D13-D16)."""
+
+import warnings
+from typing import Any, no_type_check
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from likely.core.checks import InputError
+from likely.estimators.linear.evidence import Evidence
+from likely.estimators.linear.glm import LinearLearner, empty_columns, trim
+from likely.estimators.linear.model import AbstractLinearModel, alpha_of, parts_of
+from likely.estimators.linear.penalty import ridge_strengths
+from likely.estimators.linear.separation import separation
+from likely.estimators.shell import AbstractClassifier, learn_padded
+from likely.evaluate.thresholds import operating_points
+from likely.families import AbstractFamily, Bernoulli, Categorical, Predictive
+from likely.inference import Estimate
+from likely.models import Linear
+from likely.objectives import FirthLikelihood
+from likely.solvers import LBFGS, Newton, Whitened
+from likely.typing import Batch, Key, Solution, Solver
+
+SOLVERS = {
+    "lbfgs": lambda **settings: Whitened(LBFGS(search="backtracking", **settings)),
+    "newton": Newton,
+}
+SMALL = 128
+"""Coefficients up to which Newton's method is the quickest."""
+SEPARABLE_ALPHA = 1e-6
+CERTAIN = 1e-6
+"""Rows with less surprise than this, in nats, make one look for a separation."""
+
+
+class SeparationWarning(UserWarning):
+    """The classes are separable: maximum likelihood does not exist."""
+
+
+class FirthLearner(eqx.Module):
+    """Firth's likelihood of a binary linear model, by Newton's method."""
+
+    intercept: bool = eqx.field(static=True)
+    solver: Solver = eqx.field(default_factory=lambda: Newton(tolerance=1e-11))
+    family: AbstractFamily = eqx.field(default_factory=Bernoulli)
+
+    def learn(self, key: Key, hyper: dict, batch: Batch) -> Solution[Linear]:
+        """Start at zero, where the information is largest."""
+        empty = empty_columns(batch.x)
+        empty = jnp.concatenate([empty, jnp.zeros(1)]) if self.intercept else empty
+        model = Linear.zeros(batch.x.shape[1], 1, self.intercept)
+        return self.solver.minimize(FirthLikelihood(empty), model, batch, key=key)
+
+    def losses(self, phi: Solution[Linear], batch: Batch) -> Float[Array, " n"]:
+        """−log p of each row."""
+        return -self.family.log_prob(self.eta(phi, batch.x), batch.y)
+
+    def eta(self, phi: Solution[Linear], X: Float[Array, "n d"]) -> Float[Array, "n k"]:
+        """x·w + b."""
+        return phi.model(X)[0]
+
+    def trimmed(self, phi: Solution[Linear], d: int) -> Solution[Linear]:
+        """φ with the weights of the first d columns."""
+        return trim(phi, d)
+
+
+class LogisticRegression(AbstractLinearModel, AbstractClassifier):
+    r"""P(y = 1 | x) = σ(x·w + b), or softmax(x·W + b) for more than two classes.
+
+    Minimises $\sum_i -\log p(y_i \mid x_i) + \frac{α}{2}\lVert W\rVert^2$, without penalty by
+    default; the intercept is never penalised. Exact to the tolerance on the
+    gradient, whatever the scales of the columns. Where a plane separates the classes
+    the likelihood has no maximum: a warning names the columns.
+
+    Args:
+        alpha: strength of the penalty, w ~ N(0, 1/α), or "cv" to choose it by held-out
+            nats.
+        C: scikit-learn's 1/alpha; give one of the two.
+        fit_intercept: whether there is a b.
+        class_weight: weights of classes, a dictionary or "balanced" (each class the
+            same in all), on top of `sample_weight`.
+        threshold: two classes: predict the second where its probability is above this;
+            "f1" or "youden" choose it on the rows of the fit.
+        firth: maximise Firth's penalised likelihood instead (two classes), which is
+            finite also where classes are separable.
+        solver: "lbfgs" (in whitened coordinates), "newton", "auto" (the quicker one for
+            so many coefficients), or a solver.
+        basis: columns to make of X first.
+        alphas: the strengths to choose from.
+        cv: the folds to choose by; 5 by default.
+        max_iter: the step limit.
+        tol: the largest entry of the gradient, in nats per unit of weight.
+
+    Attributes:
+        classes_: the labels, sorted.
+        coef_: (1, d) or (c, d) weights, as in scikit-learn.
+        intercept_: (1,) or (c,).
+        threshold_: what `predict` uses, for two classes.
+        separation_: the sentence about separation, or None.
+        n_iter_: steps taken.
+        status_: how the solver ended, a sentence.
+    """
+
+    @no_type_check  # scikit-learn: settings are looked at in fit
+    def __init__(
+        self,
+        alpha: float | str = 0.0,
+        *,
+        C: float | None = None,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        threshold: float | str = 0.5,
+        firth: bool = False,
+        solver: str | Solver = "auto",
+        basis: Any = None,
+        alphas: Any = None,
+        cv: Any = None,
+        max_iter: int = 500,
+        tol: float = 1e-10,
+    ):
+        self.alpha = alpha
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.threshold = threshold
+        self.firth = firth
+        self.solver = solver
+        self.basis = basis
+        self.alphas = alphas
+        self.cv = cv
+        self.max_iter = max_iter
+        self.tol = tol
+
+    # Fitting ---------------------------------------------------------------------------
+
+    def _learner(self, y: np.ndarray) -> LinearLearner | FirthLearner:
+        c = len(self.classes_)
+        if self.firth:
+            if c > 2:
+                raise InputError(
+                    f"firth=True is for two classes, and y has {c}; use alpha instead."
+                )
+            return FirthLearner(bool(self.fit_intercept))
+        family = Bernoulli() if c == 2 else Categorical(c)
+        return LinearLearner(family, self._solver(), bool(self.fit_intercept))
+
+    def _solver(self) -> Any:
+        name = self.solver
+        if not isinstance(name, str):
+            return name
+        if name == "auto":
+            several = len(self.classes_) if len(self.classes_) > 2 else 1
+            name = "newton" if self.n_features_in_ * several <= SMALL else "lbfgs"
+        if name not in SOLVERS:
+            known = ["auto", *SOLVERS]
+            raise InputError(f"solver is {name!r}; give one of {known}.")
+        return SOLVERS[name](max_steps=self.max_iter, tolerance=self.tol)
+
+    def _hyper(self) -> dict[str, np.ndarray]:
+        alpha = alpha_of(self.alpha)
+        if self.C is not None:
+            if alpha:
+                raise InputError("alpha and C are both given; C is 1/alpha: give one.")
+            if not self.C > 0:
+                raise InputError(f"C is {self.C}; give a number above 0.")
+            alpha = np.asarray(1 / self.C)
+        if self.firth and alpha:
+            raise InputError("firth=True has a penalty of its own; leave alpha at 0.")
+        return {"alpha": alpha}
+
+    def _strengths(self, X: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+        return ridge_strengths(X, w, per_weight=False)
+
+    def _weighted(self, batch: Batch) -> Batch:
+        if self.class_weight is None:
+            return batch
+        codes, c = batch.y.astype(int), len(self.classes_)
+        if isinstance(self.class_weight, str):
+            if self.class_weight != "balanced":
+                raise InputError(
+                    f'class_weight is {self.class_weight!r}; give "balanced", or a '
+                    "dictionary from label to weight."
+                )
+            each = np.bincount(codes, batch.w, c)
+            factor = batch.w.sum() / (c * np.where(each > 0, each, 1.0))
+        else:
+            given = {str(k): v for k, v in dict(self.class_weight).items()}
+            factor = np.array([given.get(str(label), 1.0) for label in self.classes_])
+        return batch._replace(w=batch.w * factor[codes])
+
+    def _revise(self, phi, key: Key, hyper: dict, batch: Batch) -> Solution[Linear]:
+        """Where a plane separates the classes there is no maximum: say so, and lean.
+
+        A separation shows in rows that are as good as certain; a linear program then
+        tells it from a good fit. A slight penalty makes the answer unique.
+        """
+        self.separation_ = None
+        if hyper["alpha"] > 0 or self.firth:
+            return phi
+        here = batch.w > 0
+        X, y = batch.x[here], batch.y[here]
+        weight, bias, _ = parts_of(phi)
+        eta = X @ weight + (0.0 if bias is None else bias)
+        if not _surprise(eta, y).min() < CERTAIN:
+            return phi
+        found = separation(X, y, len(self.classes_), intercept=bool(self.fit_intercept))
+        if found is None and not (_mode(eta) == y).all():
+            return phi
+        complete = found is None or found.complete
+        lean = SEPARABLE_ALPHA * batch.w.sum()
+        self.separation_ = self._sentence(complete, found.columns if found else [])
+        warnings.warn(
+            f"{self.separation_} The fit uses alpha = {lean:.3g}. Give alpha yourself to "
+            "say how large weights may be, or firth=True.",
+            SeparationWarning,
+            stacklevel=5,
+        )
+        newton = Newton(max_steps=500, tolerance=1e-14)
+        exact = LinearLearner(self.family_, newton, bool(self.fit_intercept))
+        return learn_padded(exact, key, {"alpha": np.asarray(lean)}, batch)
+
+    def _sentence(self, complete: bool, columns: list[int]) -> str:
+        names = self._column_names()
+        how = "a plane separates the classes"
+        if not complete:
+            how = "a plane separates the classes up to rows that lie on it (quasi-complete)"
+        by = ", ".join(names[j] for j in columns[:10])
+        more = " and others" if len(columns) > 10 else ""
+        by = f", by {by}{more}" if columns else ""
+        return (
+            f"{how}{by}, so the likelihood has no maximum and larger weights are always "
+            "likelier."
+        )
+
+    def _publish(self, phi: Solution[Linear]) -> None:
+        weight, bias, _ = parts_of(phi)
+        self.coef_ = weight.T
+        self.intercept_ = np.zeros(len(self.coef_)) if bias is None else bias
+
+    def _remember(self, hyper: dict, batch: Batch) -> None:
+        super()._remember(hyper, batch)
+        self.threshold_ = self._threshold(batch)
+
+    def _threshold(self, batch: Batch) -> float:
+        two = len(self.classes_) == 2
+        if not two and self.threshold != 0.5:
+            raise InputError(
+                f"threshold is {self.threshold}, which is for two classes; y has "
+                f"{len(self.classes_)}."
+            )
+        if isinstance(self.threshold, str):
+            here = batch.w > 0
+            p = Predictive(self.family_, self._eta(batch.x[here])).probs[:, 1]
+            return operating_points(batch.y[here], p, batch.w[here]).best(
+                self.threshold
+            )
+        if not 0 <= self.threshold <= 1:
+            raise InputError(f"threshold is {self.threshold}; give one from 0 to 1.")
+        return float(self.threshold)
+
+    # Prediction ------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """x·W + b: the log-odds of the second class, or one column a class."""
+        eta = self.predict_dist(X).eta
+        return eta[:, 0] if eta.shape[1] == 1 else eta
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each row; of two, by the threshold."""
+        dist = self.predict_dist(X)
+        threshold = getattr(self, "threshold_", 0.5)
+        if len(self.classes_) > 2 or threshold == 0.5:
+            return dist.mode
+        return self.classes_[(dist.probs[:, 1] > threshold).astype(int)]
+
+    # Inference -------------------------------------------------------------------------
+
+    def _penalty(self) -> str | None:
+        separated = getattr(self, "separation_", None)
+        if separated:
+            return f"{separated} So there are no standard errors; firth=True has finite ones."
+        if self.C is not None:
+            return (
+                f"LogisticRegression was fitted with a penalty (C = {self.C}), which pulls "
+                "coefficients towards zero: p-values of maximum likelihood do not hold for "
+                "it. Fit with alpha=0.0."
+            )
+        return super()._penalty()
+
+    def _refusal(self, errors: str) -> str | None:
+        if self.class_weight is not None and errors == "model":
+            return (
+                "class_weight makes up observations that were not made, so model-based "
+                'errors do not hold; ask for errors="HC0" or "bootstrap".'
+            )
+        return self._penalty()
+
+    def _notes(self) -> list[str]:
+        notes = []
+        if len(self.classes_) > 2:
+            notes.append(f"log-odds against class {self.classes_[0]}")
+        if self.firth:
+            notes.append("Firth's penalised likelihood; Wald tests")
+        return notes
+
+    def _unit(self) -> AbstractFamily:
+        return self.family_
+
+    def _coefficient_names(self) -> list[str]:
+        names = super()._coefficient_names()
+        if len(self.classes_) == 2:
+            return names
+        return [f"{name} [{c}]" for c in self.classes_[1:] for name in names]
+
+    def _table_order(self, phi: Any) -> np.ndarray:
+        weight, bias, _ = parts_of(phi)
+        B = weight if bias is None else np.concatenate([bias[None], weight])
+        return B[:, 0] if B.shape[1] == 1 else (B[:, 1:] - B[:, :1]).T.ravel()
+
+    def _estimate(self, evidence: Evidence) -> Estimate:
+        own, nothing = self._likelihoods()
+        p, k = evidence.p, evidence.free
+        return Estimate(
+            self._table_order(self.phi_),
+            evidence.unscaled(),
+            slopes=np.tile(np.arange(p) >= self._first, k),
+            total=evidence.total,
+            df_residual=evidence.df_residual,
+            log_likelihood=own,
+            null_log_likelihood=nothing,
+            n_counted=p * k,
+            condition=evidence.condition(),
+        )
+
+
+def _surprise(eta: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """−log p of each row's own class."""
+    if eta.shape[1] == 1:
+        return np.logaddexp(0.0, np.where(y == 1, -eta[:, 0], eta[:, 0]))
+    own = np.take_along_axis(eta, y.astype(int)[:, None], 1)[:, 0]
+    return np.logaddexp.reduce(eta, axis=1) - own
+
+
+def _mode(eta: np.ndarray) -> np.ndarray:
+    """The class that ranks first."""
+    return (eta[:, 0] > 0).astype(int) if eta.shape[1] == 1 else eta.argmax(1)

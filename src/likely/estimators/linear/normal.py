@@ -1,0 +1,320 @@
+r"""Linear regression, plain and ridge: y | x ~ N(x·w + b, σ²) (D1-D4, D7, D8)."""
+
+from abc import ABC
+from typing import Any, no_type_check
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+from scipy.linalg import cho_factor, cho_solve
+
+from likely.core.checks import InputError
+from likely.core.linalg import lstsq
+from likely.core.rows import weighted_mean
+from likely.estimators.linear.collinearity import warn_collinear
+from likely.estimators.linear.evidence import Evidence, normal_covariance, r_squared
+from likely.estimators.linear.glm import empty_columns, trim
+from likely.estimators.linear.model import alpha_of, parts_of
+from likely.estimators.linear.penalty import ridge_strengths
+from likely.estimators.linear.regressor import AbstractLinearRegressor
+from likely.estimators.shell import learn_padded
+from likely.families import AbstractFamily, MultivariateNormal, Normal
+from likely.inference import Estimate
+from likely.models import Linear, Shared
+from likely.solvers import ridge, ridge_folds
+from likely.solvers.least_squares.moments import second_moments
+from likely.typing import Batch, Key
+
+
+class NormalLinear(eqx.Module):
+    """φ of a normal linear model: the line, log σ of each output, whether determined."""
+
+    model: Linear
+    log_scale: Float[Array | np.ndarray, "..."]
+    singular: Bool[Array | np.ndarray, "*batch"]
+    second: Float[Array | np.ndarray, "*batch d d"] | None = None
+    """XᵀWX/Σw about the means, where it was computed on the way."""
+    means: Float[Array | np.ndarray, "*batch d"] | None = None
+
+
+class NormalLinearLearner(eqx.Module):
+    r"""argmin of $\sum_i w_i (y_i - x_i·w - b)^2 + α\lVert w\rVert^2$, then σ² by likelihood.
+
+    Both are the recipe's: a normal family at any σ, prior w ~ N(0, σ²/α). Exact, by
+    one decomposition for all α, or by QR where there is no penalty.
+    """
+
+    penalised: bool = eqx.field(static=True)
+    intercept: bool = eqx.field(static=True)
+    decomposition: str = eqx.field(static=True, default="qr")
+    family: AbstractFamily = Normal()
+
+    def learn(self, key: Key, hyper: dict, batch: Batch) -> NormalLinear:
+        """The line with its learned scale."""
+        X, w = batch.x, batch.w
+        Y = batch.y if self.family.multivariate else batch.y[:, None]
+        singular = jnp.asarray(False)
+        if self.penalised:
+            found = ridge(X, Y, w, hyper["alpha"], intercept=self.intercept)
+            model = Linear(*found) if self.intercept else Linear(found[0], None)
+        else:
+            model = Linear.zeros(X.shape[1], Y.shape[1], self.intercept)
+            empty = empty_columns(X)
+            P = jnp.concatenate([empty, jnp.zeros(1)]) if self.intercept else empty
+            A = model.design(X)
+            B, singular = lstsq(A, Y, w, P, decomposition=self.decomposition)
+            model = model.with_coefficients(B)
+        residual = Y - model(X)[0]
+        variance = jnp.maximum(weighted_mean(residual**2, w), jnp.finfo(Y.dtype).tiny)
+        log_scale = 0.5 * jnp.log(variance)
+        log_scale = log_scale if self.family.multivariate else log_scale[0]
+        return NormalLinear(model, log_scale, singular)
+
+    def on_host(self, hyper: dict, batch: Batch) -> NormalLinear | None:
+        """Second moments by BLAS, refined by the residuals themselves.
+
+        Where the columns are far from dependent this loses no digits (the correction
+        squares the error of the moments); elsewhere QR takes over.
+        """
+        if self.penalised or self.decomposition != "qr" or batch.y.ndim > 1:
+            return None
+        here = batch.w > 0
+        X, y, w = batch.x, batch.y, batch.w
+        if not here.all():
+            X, y, w = X[here], y[here], w[here]
+        (m,) = second_moments(X, y, w[None], centre=self.intercept)
+        scale = np.sqrt(np.diagonal(m.G))
+        if not (np.isfinite(scale).all() and scale.all()):
+            return None
+        unit = m.G / np.outer(scale, scale)
+        if not np.linalg.eigvalsh(unit)[0] > 1e-5:
+            return None
+        factor = cho_factor(unit)
+        total, even = w.sum(), bool((w == 1).all())
+        b = cho_solve(factor, m.c / scale) / scale
+        r = y - X @ b
+        for _ in range(2):
+            r = r - (r.mean() if even else w @ r / total) if self.intercept else r
+            d = cho_solve(factor, (r if even else w * r) @ X / total / scale) / scale
+            b, r = b + d, r - X @ d
+        bias = w @ (y - X @ b) / total if self.intercept else 0.0
+        r = y - X @ b - bias
+        variance = max(float(w @ r**2 / total), np.finfo(float).tiny)
+        end = jnp.atleast_1d(jnp.asarray(bias)) if self.intercept else None
+        model = Linear(jnp.asarray(b[:, None]), end)
+        log_scale = np.asarray(0.5 * np.log(variance))
+        return NormalLinear(model, log_scale, np.array(False), m.G, m.mean_x)
+
+    def trimmed(self, phi: NormalLinear, d: int) -> NormalLinear:
+        """φ with the weights of the first d columns."""
+        return trim(phi, d)
+
+    @property
+    def leaves_out(self) -> bool:
+        """Ridge regression has a shorter way to leave parts out: its moments subtract."""
+        return self.penalised and not self.family.multivariate
+
+    def leave_out(
+        self, hypers: dict, parts: Batch
+    ) -> tuple[NormalLinear, Float[Array, "m j"]]:
+        """The line without each part, for every α, and the held-out nats."""
+        found = ridge_folds(
+            parts.x, parts.y, parts.w, hypers["alpha"], intercept=self.intercept
+        )
+        log_scale = 0.5 * jnp.log(found.variance)
+        nats = 0.5 * (found.error / found.variance + jnp.log(2 * jnp.pi)) + log_scale
+
+        def one(weight, bias, log_scale) -> NormalLinear:
+            model = Linear(weight[:, None], bias[None] if self.intercept else None)
+            return NormalLinear(model, log_scale, jnp.asarray(False))
+
+        return jax.vmap(jax.vmap(one))(found.weight, found.bias, log_scale), nats
+
+    def losses(self, phi: NormalLinear, batch: Batch) -> Float[Array, " n"]:
+        """½(r/σ)² + log σ + ½ log 2π, with one σ for all rows."""
+        if self.family.multivariate:
+            return -self.family.log_prob(self.eta(phi, batch.x), batch.y)
+        r = batch.y - phi.model(batch.x)[0][:, 0]
+        square = jnp.exp(-2 * phi.log_scale)
+        return 0.5 * (r**2 * square + jnp.log(2 * jnp.pi)) + phi.log_scale
+
+    def eta(self, phi: NormalLinear, X: Float[Array, "n d"]) -> Float[Array, "n k"]:
+        """(x·w + b, log σ)."""
+        return Shared(phi.model, jnp.atleast_1d(phi.log_scale))(X)[0]
+
+
+class AbstractNormalRegressor(AbstractLinearRegressor, ABC):
+    """Numbers with normal errors: one output or several, each with its own σ."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _normal(self, y: np.ndarray) -> AbstractFamily:
+        several = y.ndim == 2
+        return MultivariateNormal(y.shape[1], "diagonal") if several else Normal()
+
+    def _publish(self, phi: Any) -> None:
+        weight, bias, tail = parts_of(phi)
+        several = self.family_.multivariate
+        self.coef_ = weight.T if several else weight[:, 0]
+        b = np.zeros(weight.shape[1]) if bias is None else bias
+        self.intercept_ = b if several else float(b[0])
+        self.scale_ = np.exp(tail) if several else float(np.exp(tail[0]))
+
+    def _unit(self) -> Normal:
+        return Normal(1.0)
+
+    def _estimate(self, evidence: Evidence) -> Estimate:
+        """Exact for normal errors: s² = RSS/(Σw − p), covariance s²(AᵀWA)⁻¹."""
+        if self.family_.multivariate:
+            raise InputError(
+                "summary() is for one output; fit one model for each column of y."
+            )
+        second = getattr(self.phi_, "second", None)
+        if second is not None:
+            evidence = eqx.tree_at(
+                lambda e: e.known,
+                evidence,
+                (second, self.phi_.means),
+                is_leaf=lambda a: a is None,
+            )
+        y, w, n, df = evidence.y, evidence.w, evidence.total, evidence.df_residual
+        fitted, p = evidence.eta[:, 0], evidence.p
+        if not df > 0:
+            raise InputError(
+                f"there are {p} coefficients and {n:g} observations, so nothing is left "
+                "to estimate errors from; use fewer columns or more rows."
+            )
+        rss = float(w @ (y - fitted) ** 2)
+        centre = float(w @ y) / n if self._first else 0.0
+        tss = float(w @ (y - centre) ** 2)
+        s2 = rss / df
+        return Estimate(
+            self._table_order(self.phi_),
+            s2 * normal_covariance(evidence),
+            slopes=np.arange(p) >= self._first,
+            total=n,
+            df_residual=df,
+            log_likelihood=_concentrated(rss, n),
+            null_log_likelihood=_concentrated(tss, n),
+            n_counted=p,
+            dispersion=s2,
+            r_squared=r_squared(y, fitted, w, centred=bool(self._first)),
+            condition=evidence.condition(),
+            kind="t",
+            tail_variance=0.5 / n,
+        )
+
+
+def _concentrated(rss: float, n: float) -> float:
+    """The normal log-likelihood at σ² = RSS/n."""
+    rss = max(rss, np.finfo(float).tiny)
+    return -0.5 * n * (np.log(2 * np.pi * rss / n) + 1)
+
+
+class LinearRegression(AbstractNormalRegressor):
+    r"""Least squares: y | x ~ N(x·w + b, σ²) by maximum likelihood.
+
+    $\hat w = (X^\top X)^{-1}X^\top y$ with a column of ones, computed by QR in float64; σ² is
+    the mean squared residual. Where columns are dependent, the solution of least norm.
+    `predict_dist` is Student's t, which includes the uncertainty of w, b and σ exactly.
+
+    Args:
+        fit_intercept: whether there is a b.
+        basis: columns to make of X first, such as `preprocess.NaturalSpline()`.
+
+    Attributes:
+        coef_: (d,) w; (m, d) for m outputs.
+        intercept_: b.
+        scale_: σ.
+    """
+
+    _how = "exact"
+
+    @no_type_check  # scikit-learn: settings are looked at in fit
+    def __init__(self, *, fit_intercept: bool = True, basis: Any = None):
+        self.fit_intercept = fit_intercept
+        self.basis = basis
+
+    def _learner(self, y: np.ndarray) -> NormalLinearLearner:
+        family = self._normal(y)
+        return NormalLinearLearner(False, bool(self.fit_intercept), family=family)
+
+    def _hyper(self) -> dict[str, np.ndarray]:
+        return {}
+
+    def _revise(self, phi: NormalLinear, key: Key, hyper: dict, batch: Batch):
+        """Where columns are dependent: name them, and take the least norm."""
+        row = batch.x[np.argmax(batch.w > 0)]
+        empty = [
+            j for j in np.flatnonzero(row == 0) if not batch.x[batch.w > 0, j].any()
+        ]
+        if not (np.asarray(phi.singular) or empty):
+            return phi
+        names = np.asarray(self._column_names(), object)
+        names = names if hasattr(self, "feature_names_in_") else None
+        warn_collinear(batch.x[batch.w > 0], names, bool(self.fit_intercept))
+        least = NormalLinearLearner(
+            False, bool(self.fit_intercept), "svd", self.family_
+        )
+        return learn_padded(least, key, hyper, batch)
+
+    def _penalty(self) -> None:
+        return None
+
+
+class Ridge(AbstractNormalRegressor):
+    r"""Ridge regression: y | x ~ N(x·w + b, σ²) with prior w ~ N(0, σ²/α).
+
+    $\hat w = (X^\top X + αI)^{-1}X^\top y$ on centred data: the minimiser of
+    $\lVert y - Xw - b\rVert^2 + α\lVert w\rVert^2$, as in scikit-learn. (Notes that print this
+    closed form under the objectives $\frac{2}{n}\lVert\cdot\rVert^2 + \frac{λ}{2}\lVert
+    w\rVert^2$ or $\frac{1}{2n}\lVert\cdot\rVert^2 + λ\lVert w\rVert^2$ would need nλ/4 or 2nλ
+    in the place of α.)
+
+    Args:
+        alpha: strength of the penalty, or "cv" to choose it by held-out nats; the
+            intercept is not penalised.
+        fit_intercept: whether there is a b.
+        basis: columns to make of X first, such as `preprocess.NaturalSpline()`.
+        alphas: the strengths to choose from; by default forty of all sizes.
+        cv: the folds to choose by; 5 by default.
+
+    Attributes:
+        coef_: (d,) w; (m, d) for m outputs.
+        intercept_: b.
+        scale_: σ.
+        alpha_: the strength that was chosen, where alpha="cv".
+    """
+
+    _how = "none"
+
+    @no_type_check  # scikit-learn: settings are looked at in fit
+    def __init__(
+        self,
+        alpha: float | str = 1.0,
+        *,
+        fit_intercept: bool = True,
+        basis: Any = None,
+        alphas: Any = None,
+        cv: Any = None,
+    ):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.basis = basis
+        self.alphas = alphas
+        self.cv = cv
+
+    def _learner(self, y: np.ndarray) -> NormalLinearLearner:
+        family = self._normal(y)
+        return NormalLinearLearner(True, bool(self.fit_intercept), family=family)
+
+    def _hyper(self) -> dict[str, np.ndarray]:
+        return {"alpha": alpha_of(self.alpha)}
+
+    def _strengths(self, X: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+        return ridge_strengths(X, w, per_weight=False)

@@ -1,0 +1,1 @@
+"""Decision trees, forests of them, and boosting."""

@@ -1,0 +1,1 @@
+"""Layers made of layers: chains, residual and skip connections, recording."""

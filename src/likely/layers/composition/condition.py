@@ -1,0 +1,123 @@
+r"""Networks that are told something beside their input: a time, a class (K31).
+
+A condition reaches every `Shifted` layer inside a network without passing through the
+layers between: `Conditional` binds it, and what is left is a network as any other.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Num
+
+from likely.core.checks import InputError
+from likely.layers.composition.chain import initial_state
+from likely.layers.units.dense import Dense
+from likely.layers.units.initializers import Initializer
+from likely.typing import Key, Model, State
+
+
+class Shifted(eqx.Module):
+    r"""$x_{i,o} + (Vc)_o$: every channel moved by a linear function of the condition c."""
+
+    dense: Dense
+    shift: Float[Array, "n o"] | None = None
+    """Vc, once c is known."""
+
+    @classmethod
+    def of(
+        cls, n_condition: int, channels: int, *, init: Initializer = "he", key: Key
+    ) -> "Shifted":
+        """With first weights."""
+        return cls(Dense(n_condition, channels, bias=False, init=init, key=key))
+
+    def given(self, c: Float[Array, "n e"]) -> "Shifted":
+        """The layer that knows its condition."""
+        return Shifted(self.dense, self.dense(c)[0])
+
+    def __call__(
+        self,
+        X: Float[Array, "n *positions o"],
+        *,
+        w=None,
+        key=None,
+        state: State = None,
+    ) -> tuple[Float[Array, "n *positions o"], State]:
+        """Move the channels."""
+        if self.shift is None:
+            raise InputError(
+                "this network is told a condition and got none; wrap it in "
+                "Conditional(model, embedding) and call that with (X, condition)."
+            )
+        shift = jnp.expand_dims(self.shift, range(1, X.ndim - 1))
+        return X + shift.astype(X.dtype), state
+
+
+class Conditional(eqx.Module):
+    """A network and what makes features of its condition; called with (X, condition)."""
+
+    model: Model
+    embedding: Model
+
+    def initial_state(self) -> State:
+        """The states of the network and of the embedding, if either has one."""
+        states = initial_state(self.model), initial_state(self.embedding)
+        return None if all(s is None for s in states) else states
+
+    def __call__(
+        self,
+        X: tuple[Array, Array],
+        *,
+        w: Float[Array, " n"] | None = None,
+        key: Key | None = None,
+        state: State = None,
+    ) -> tuple[Float[Array, "n ..."], State]:
+        """The network of X, given the condition."""
+        rows, condition = X
+        inner, outer = state or (None, None)
+        here, there = (None, None) if key is None else jax.random.split(key)
+        c, outer = self.embedding(condition, w=w, key=there, state=outer)
+        y, inner = bound(self.model, c)(rows, w=w, key=here, state=inner)
+        return y, None if state is None else (inner, outer)
+
+
+def bound(model: Any, c: Float[Array, "n e"]) -> Any:
+    """The model in which every `Shifted` layer knows the condition."""
+
+    def is_shifted(node: Any) -> bool:
+        return isinstance(node, Shifted)
+
+    return jax.tree.map(
+        lambda node: node.given(c) if is_shifted(node) else node,
+        model,
+        is_leaf=is_shifted,
+    )
+
+
+class Sinusoids(eqx.Module):
+    r"""Features of a number t: $\sin(t\,ω_j)$ and $\cos(t\,ω_j)$.
+
+    The frequencies fall from 1 to 1/`longest`, each by the same factor, so that near and
+    far times both look different. A time from 0 to 1 wants `scale=1000` or so.
+    """
+
+    size: int = eqx.field(static=True)
+    longest: float = eqx.field(static=True, default=10_000.0)
+    scale: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self):
+        if self.size < 2 or self.size % 2:
+            raise InputError(
+                f"size is {self.size}; half of the features are sines and half are "
+                "cosines: give an even number."
+            )
+
+    def __call__(
+        self, X: Num[Array, " n"], *, w=None, key=None, state: State = None
+    ) -> tuple[Float[Array, "n e"], State]:
+        """(n, size) features of n numbers."""
+        half = self.size // 2
+        omega = self.longest ** -(jnp.arange(half) / max(half - 1, 1))
+        angle = self.scale * X.astype(omega.dtype)[:, None] * omega[None]
+        return jnp.concatenate([jnp.sin(angle), jnp.cos(angle)], 1), state

@@ -1,0 +1,1 @@
+"""Convolution, its transpose, pooling and upsampling."""

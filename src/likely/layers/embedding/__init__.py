@@ -1,0 +1,1 @@
+"""Categories as learned vectors."""

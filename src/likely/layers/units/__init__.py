@@ -1,0 +1,1 @@
+"""Dense layers, activations, dropout, and how weights start."""

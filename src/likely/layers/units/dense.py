@@ -1,0 +1,43 @@
+r"""The dense layer: $XW + 1b$ (D2, D3, H6)."""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from likely.layers.units.initializers import Initializer, initializer
+from likely.layers.units.product import product
+from likely.typing import Key, State
+
+
+class Dense(eqx.Module):
+    r"""$XW + 1b$ with W ~ (d, k): d·k + k numbers, or d·k where `bias` is None.
+
+    Starts with W and b from the initialiser: $N(0, 2/d)$ (He) and 0 if not told otherwise.
+
+    See `product` for how its derivative is computed.
+    """
+
+    weight: Float[Array, "d k"]
+    bias: Float[Array, " k"] | None
+
+    def __init__(
+        self,
+        n_in: int,
+        n_out: int,
+        *,
+        bias: bool = True,
+        init: Initializer = "he",
+        key: Key,
+    ):
+        first = initializer(init)
+        self.weight = first(n_in, n_out, key=key)
+        self.bias = first.bias(n_in, n_out, key=key) if bias else None
+
+    def __call__(
+        self, X: Float[Array, "*n d"], *, w=None, key=None, state: State = None
+    ) -> tuple[Float[Array, "*n k"], State]:
+        """XW + 1b, over the last axis."""
+        Z = product(X, self.weight) if X.ndim == 2 else X @ self.weight
+        if self.bias is None:
+            return Z, state
+        return Z + jnp.expand_dims(self.bias, range(X.ndim - 1)), state

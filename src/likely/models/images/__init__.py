@@ -1,0 +1,1 @@
+"""Networks of images: CNN, ResNet, U-Net."""

@@ -1,0 +1,121 @@
+"""Blocks of convolutional networks: normalise, bend, convolve."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from likely.core.checks import InputError
+from likely.layers import (
+    BatchNorm,
+    Chain,
+    Convolution,
+    Dropout,
+    GroupNorm,
+    Residual,
+    activation,
+)
+from likely.layers.units.activations import Activation
+from likely.layers.units.initializers import Initializer
+from likely.typing import Key
+
+GROUPS = 8
+
+
+def _group_norm(channels: int) -> GroupNorm:
+    return GroupNorm(channels, math.gcd(channels, GROUPS))
+
+
+def as_tuple(value: Any) -> Any:
+    """Lists as tuples, so that settings from a file are hashed as those of a program."""
+    return tuple(map(as_tuple, value)) if isinstance(value, list | tuple) else value
+
+
+IMAGE_NORMS: dict[str, Callable] = {"batch": BatchNorm, "group": _group_norm}
+
+
+def check_norm(norm: str | None) -> None:
+    """Refuse a norm that is not there."""
+    if norm is not None and norm not in IMAGE_NORMS:
+        raise InputError(f'norm is {norm!r}; give "batch", "group" or None.')
+
+
+def bend(norm: str | None, of: Activation, channels: int) -> list:
+    """The norm, if any, and the activation."""
+    first = [] if norm is None else [IMAGE_NORMS[norm](channels)]
+    return [*first, activation(of, channels)]
+
+
+def convolution_block(
+    n_in: int,
+    n_out: int,
+    *,
+    norm: str | None = None,
+    activation: Activation = "relu",
+    key: Key,
+    **settings: Any,
+) -> list:
+    """Convolution, norm, activation; a norm makes the bias idle, so it is left out."""
+    settings.setdefault("bias", norm is None)
+    return [
+        Convolution(n_in, n_out, key=key, **settings),
+        *bend(norm, activation, n_out),
+    ]
+
+
+def residual_block(
+    n_in: int,
+    n_out: int,
+    *,
+    stride: int = 1,
+    norm: str | None = "batch",
+    activation: Activation = "relu",
+    dropout: float = 0.0,
+    init: Initializer = "he",
+    zero: bool = False,
+    axes: int = 2,
+    key: Key,
+) -> Residual:
+    r"""$h + f(h)$ with f = norm, bend, convolve, norm, bend, convolve (I12, I14).
+
+    The bend stands before the convolution, so that a block can lower h as well as raise
+    it. Where the size changes the shortcut is a convolution of size 1.
+
+    Args:
+        n_in: channels in.
+        n_out: channels out.
+        stride: of the first convolution, and of the shortcut.
+        norm: "batch", "group" or None.
+        activation: a name of `layers.ACTIVATIONS`, or (name, number), or a function.
+        dropout: the probability to drop a value before the last convolution.
+        init: how filters start.
+        zero: whether the last convolution starts at zero, and the block so as the
+            identity (I15).
+        axes: 1 for sequences, 2 for images.
+        key: for the first filters.
+    """
+    first, second, third = jax.random.split(key, 3)
+    bias = norm is None  # the last convolution needs none: the next norm or bias has it
+    block = Chain(
+        *bend(norm, activation, n_in),
+        Convolution(
+            n_in, n_out, stride=stride, bias=bias, init=init, axes=axes, key=first
+        ),
+        *bend(norm, activation, n_out),
+        *([Dropout(dropout)] if dropout else []),
+        Convolution(
+            n_out,
+            n_out,
+            bias=False,
+            init="zero" if zero else init,
+            axes=axes,
+            key=second,
+        ),
+    )
+    if n_in == n_out and stride == 1:
+        return Residual(block)
+    shortcut = Convolution(
+        n_in, n_out, 1, stride=stride, bias=False, init=init, axes=axes, key=third
+    )
+    return Residual(block, shortcut)

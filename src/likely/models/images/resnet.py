@@ -1,0 +1,134 @@
+r"""Residual networks of images, in pre-activation order (I10, I12, I14, I15)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+
+from likely.core.checks import InputError
+from likely.layers import (
+    Chain,
+    Convolution,
+    Dense,
+    MixedPrecision,
+    Pooling,
+    activation,
+)
+from likely.layers.composition.mixed_precision import check_dtype
+from likely.layers.units.activations import Activation
+from likely.layers.units.initializers import Initializer
+from likely.models.images.blocks import as_tuple, bend, check_norm, residual_block
+from likely.typing import Key
+
+
+class ResNet(eqx.Module):
+    r"""The settings of a residual network, as plain data; `build` makes it.
+
+    A convolution, then stages of blocks $h + f(h)$, then norm, bend, the mean over all
+    positions and a linear map. Each stage after the first halves the positions.
+
+    Args:
+        widths: the channels of each stage.
+        blocks: how many blocks a stage has: one number for all, or one for each.
+        activation: a name of `layers.ACTIVATIONS`, or (name, number), or a function.
+        norm: "batch", "group" or None.
+        zero: whether each block starts as the identity.
+        dropout: the probability to drop a value inside a block.
+        stem: the size and the stride of the first convolution.
+        init: a name of `layers.INITIALIZERS`, or ("gaussian", variance).
+        dtype: what to compute in, such as "bfloat16", while parameters keep their
+            precision; None is that of the parameters.
+    """
+
+    widths: tuple[int, ...] = eqx.field(
+        static=True, converter=as_tuple, default=(16, 32, 64)
+    )
+    blocks: int | tuple[int, ...] = eqx.field(
+        static=True, converter=as_tuple, default=1
+    )
+    activation: Activation = eqx.field(static=True, converter=as_tuple, default="relu")
+    norm: str | None = eqx.field(static=True, default="batch")
+    zero: bool = eqx.field(static=True, default=False)
+    dropout: float = eqx.field(static=True, default=0.0)
+    stem: tuple[int, int] = eqx.field(static=True, converter=as_tuple, default=(3, 1))
+    init: Initializer = eqx.field(static=True, converter=as_tuple, default="he")
+    dtype: str | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        if not self.widths or any(width < 1 for width in self.widths):
+            raise InputError(
+                f"widths is {self.widths}; give the channels of each stage, at least 1."
+            )
+        if len(self._depths) != len(self.widths) or any(d < 1 for d in self._depths):
+            raise InputError(
+                f"blocks is {self.blocks} for {len(self.widths)} stages; give how many "
+                "blocks a stage has, at least 1: one number for all, or one for each."
+            )
+        check_norm(self.norm)
+        activation(self.activation, 1)
+        check_dtype(self.dtype or "float32")
+
+    @property
+    def _depths(self) -> tuple[int, ...]:
+        if isinstance(self.blocks, int):
+            return (self.blocks,) * len(self.widths)
+        return self.blocks
+
+    def build(
+        self, shape: Sequence[int], n_out: int, *, key: Key
+    ) -> Chain | MixedPrecision:
+        """The network from rows of this shape to n_out entries of η.
+
+        Args:
+            shape: of one row, channels last: (h, w, c), or (t, c) for sequences.
+            n_out: entries of η.
+            key: for the first weights.
+        """
+        keys = iter(jax.random.split(key, 2 + sum(self._depths)))
+        size, stride = self.stem
+        width, axes = self.widths[0], len(shape) - 1
+        shared = {"init": self.init, "axes": axes}
+        layers: list = [
+            Convolution(
+                *(shape[-1], width, size),
+                stride=stride,
+                bias=self.norm is None,
+                key=next(keys),
+                **shared,
+            )
+        ]
+        for stage, (wide, depth) in enumerate(
+            zip(self.widths, self._depths, strict=True)
+        ):
+            for number in range(depth):
+                layers += [
+                    residual_block(
+                        *(width, wide),
+                        stride=2 if stage and not number else 1,
+                        norm=self.norm,
+                        activation=self.activation,
+                        dropout=self.dropout,
+                        zero=self.zero,
+                        key=next(keys),
+                        **shared,
+                    )
+                ]
+                width = wide
+        model = Chain(
+            *layers,
+            *bend(self.norm, self.activation, width),
+            Pooling(None, kind="mean", axes=axes),
+            Dense(width, n_out, init=self.init, key=next(keys)),
+        )
+        return model if self.dtype is None else MixedPrecision(model, self.dtype)
+
+
+def resnet8(**settings: Any) -> ResNet:
+    """Three stages of one block, 16-32-64 channels: 77,850 parameters on (32, 32, 3)."""
+    return ResNet(**({"widths": (16, 32, 64), "blocks": 1} | settings))
+
+
+def resnet18(**settings: Any) -> ResNet:
+    """Four stages of two blocks, 64-128-256-512 channels: 11.2 million parameters."""
+    return ResNet(**({"widths": (64, 128, 256, 512), "blocks": 2} | settings))

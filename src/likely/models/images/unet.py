@@ -1,0 +1,191 @@
+r"""The U-Net: down to few positions and many channels, and back, with skips (K31)."""
+
+from collections.abc import Sequence
+
+import equinox as eqx
+import jax
+
+from likely.core.checks import InputError
+from likely.layers import (
+    Chain,
+    Concatenated,
+    Convolution,
+    Dense,
+    MixedPrecision,
+    Pooling,
+    Residual,
+    TransposedConvolution,
+    Upsampling,
+    activation,
+)
+from likely.layers.composition.condition import Conditional, Shifted, Sinusoids
+from likely.layers.composition.mixed_precision import check_dtype
+from likely.layers.units.activations import Activation
+from likely.layers.units.initializers import Initializer
+from likely.models.images.blocks import as_tuple, check_norm, convolution_block
+from likely.typing import Key
+
+UPS = ("transposed", "nearest", "bilinear")
+
+
+class UNet(eqx.Module):
+    """The settings of a U-Net, as plain data; `build` makes it.
+
+    A level is two convolutions, then, side by side, what they made and the next level at
+    half of the positions, brought back by a transposed convolution; then two
+    convolutions more. The last level is two convolutions alone. The output has an η for
+    each position: (n, h, w, k).
+
+    Args:
+        widths: the channels of each level, finest first.
+        activation: a name of `layers.ACTIVATIONS`, or (name, number), or a function.
+        norm: "batch", "group" or None, after each convolution.
+        up: "transposed", or "nearest" or "bilinear" and a convolution of size 1.
+        condition: the features of a condition that each level is told, such as those of
+            a time; 0 is none. The network is then called with (X, condition), see
+            `timed`.
+        zero: whether the last convolution starts at zero.
+        init: a name of `layers.INITIALIZERS`, or ("gaussian", variance).
+        dtype: what to compute in, such as "bfloat16", while parameters keep their
+            precision; None is that of the parameters.
+    """
+
+    widths: tuple[int, ...] = eqx.field(
+        static=True, converter=as_tuple, default=(16, 32, 64)
+    )
+    activation: Activation = eqx.field(static=True, converter=as_tuple, default="relu")
+    norm: str | None = eqx.field(static=True, default=None)
+    up: str = eqx.field(static=True, default="transposed")
+    condition: int = eqx.field(static=True, default=0)
+    zero: bool = eqx.field(static=True, default=False)
+    init: Initializer = eqx.field(static=True, converter=as_tuple, default="he")
+    dtype: str | None = eqx.field(static=True, default=None)
+
+    def __check_init__(self):
+        if not self.widths or any(width < 1 for width in self.widths):
+            raise InputError(
+                f"widths is {self.widths}; give the channels of each level, at least 1."
+            )
+        if self.up not in UPS:
+            raise InputError(f"up is {self.up!r}; give one of {', '.join(UPS)}.")
+        check_norm(self.norm)
+        activation(self.activation, 1)
+        check_dtype(self.dtype or "float32")
+
+    def build(
+        self, shape: Sequence[int], n_out: int, *, key: Key
+    ) -> Chain | MixedPrecision:
+        """The network from rows of this shape to n_out entries of η for each position.
+
+        Args:
+            shape: of one row, channels last: (h, w, c), or (t, c) for sequences.
+            n_out: entries of η for each position.
+            key: for the first weights.
+        """
+        halved = 2 ** (len(self.widths) - 1)
+        if any(p % halved for p in shape[:-1]):
+            raise InputError(
+                f"{len(self.widths)} levels halve {tuple(shape[:-1])} positions "
+                f"{len(self.widths) - 1} times; pad them to multiples of {halved}, or "
+                "give fewer widths."
+            )
+        inside, last = jax.random.split(key)
+        axes = len(shape) - 1
+        init = "zero" if self.zero else self.init
+        model = Chain(
+            *self._level(0, shape[-1], axes, inside),
+            Convolution(self.widths[0], n_out, 1, init=init, axes=axes, key=last),
+        )
+        return model if self.dtype is None else MixedPrecision(model, self.dtype)
+
+    def _level(self, depth: int, n_in: int, axes: int, key: Key) -> list:
+        """From n_in channels to those of this level."""
+        first, inside, up, last = jax.random.split(key, 4)
+        width, down = self.widths[depth], self._twice(n_in, depth, axes, first)
+        if depth + 1 == len(self.widths):
+            return down
+        below = [
+            Pooling(axes=axes),
+            *self._level(depth + 1, width, axes, inside),
+            *self._up(self.widths[depth + 1], width, axes, up),
+        ]
+        return [
+            *down,
+            Concatenated(Chain(*below)),
+            *self._twice(2 * width, depth, axes, last),
+        ]
+
+    def _twice(self, n_in: int, depth: int, axes: int, key: Key) -> list:
+        first, second, third = jax.random.split(key, 3)
+        width = self.widths[depth]
+        settings = {
+            "norm": self.norm,
+            "activation": self.activation,
+            "init": self.init,
+            "axes": axes,
+        }
+        told = []
+        if self.condition:
+            told = [Shifted.of(self.condition, width, key=third)]
+        return [
+            *convolution_block(n_in, width, key=first, **settings),
+            *told,
+            *convolution_block(width, width, key=second, **settings),
+        ]
+
+    def _up(self, n_in: int, n_out: int, axes: int, key: Key) -> list:
+        if self.up == "transposed":
+            return [
+                TransposedConvolution(n_in, n_out, init=self.init, axes=axes, key=key)
+            ]
+        mixed = Convolution(n_in, n_out, 1, init=self.init, axes=axes, key=key)
+        return [mixed, Upsampling(kind=self.up, axes=axes)]
+
+
+def timed(
+    settings: UNet,
+    shape: Sequence[int],
+    n_out: int,
+    *,
+    scale: float = 1.0,
+    key: Key,
+) -> Conditional:
+    """A U-Net that is told a time, called with (X, t): what denoises in diffusion.
+
+    Args:
+        settings: with a `condition`, the number of features of a time.
+        shape: of one row, channels last.
+        n_out: entries of η for each position.
+        scale: what t is multiplied with; 1000 suits a t from 0 to 1.
+        key: for the first weights.
+    """
+    size = settings.condition
+    if size < 2 or size % 2:
+        raise InputError(
+            f"condition is {size}; give UNet(condition=...) an even number of features "
+            "of the time, such as 64."
+        )
+    first, second, third = jax.random.split(key, 3)
+    embedding = Chain(
+        Sinusoids(size, scale=scale),
+        Dense(size, size, key=first),
+        jax.nn.silu,
+        Dense(size, size, key=second),
+        jax.nn.silu,
+    )
+    return Conditional(settings.build(shape, n_out, key=third), embedding)
+
+
+def super_resolution(
+    settings: UNet, shape: Sequence[int], *, scale: int = 2, key: Key
+) -> Chain:
+    """Images with `scale` times as many positions: bilinear, and what a U-Net adds (K27).
+
+    With `UNet(zero=True)` it starts as bilinear interpolation.
+    """
+    axes, channels = len(shape) - 1, shape[-1]
+    large = (*(scale * p for p in shape[:-1]), channels)
+    return Chain(
+        Upsampling(scale, kind="bilinear", axes=axes),
+        Residual(settings.build(large, channels, key=key)),
+    )

@@ -1,0 +1,1 @@
+"""Solvers without gradients: genetic algorithms, block coordinates."""

@@ -1,0 +1,1 @@
+"""Solvers that follow the gradient, with minibatches and schedules."""

@@ -1,0 +1,254 @@
+r"""First-order solvers: rules that move along the gradient $g = \nabla f(θ)$ (F1-F15).
+
+Each is a rule (one Optax transformation) on the same loop. η is a number or a schedule,
+and `batch_size` makes any of them stochastic: None is the full gradient, 1 is a
+single sample. Settings are arrays, so a new value compiles nothing.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool, Float, PyTree
+
+from likely.core.checks import InputError
+from likely.solvers.first_order.averaging import AbstractAverage
+from likely.solvers.first_order.clipping import AbstractClip, norm
+from likely.solvers.first_order.noise import Disturbance
+from likely.solvers.first_order.schedules import AbstractSchedule, as_schedule
+from likely.solvers.first_order.stochastic import descend
+from likely.solvers.flat import capacity_of
+from likely.solvers.settings import Real, Whole, real, whole
+from likely.solvers.stopping import AbstractStop, Validation
+from likely.typing import Batch, Key, Solution, State
+
+
+def _several(value) -> tuple:
+    """One thing, several, or none, as a tuple."""
+    if value is None:
+        return ()
+    return value if isinstance(value, tuple) else (value,)
+
+
+class AbstractFirstOrder(eqx.Module):
+    """What all first-order solvers share; a solver adds its `rate` and its `transform`.
+
+    Args:
+        steps: the most updates.
+        batch_size: rows in a minibatch; None for all of them.
+        clip: `ClipByNorm`, `ClipByValue`, or several.
+        stop: `GradientNorm`, `ParameterChange`, `RelativeLoss`, or several.
+        validation: `Validation`, to stop by the loss on other rows.
+        path: whether the trace keeps the parameters of each step.
+        average: `ExponentialAverage` or `UniformAverage` of the weights, to be returned.
+        noise: `Noise` on inputs, weights or targets in training, or another
+            `Disturbance`, such as `layers.Augmentation`.
+        accumulate: parts in which the gradient of a batch is computed, one after
+            another: the same gradient in less memory.
+    """
+
+    rate: eqx.AbstractVar[AbstractSchedule]
+    steps: Whole = whole(1000, kw_only=True)
+    batch_size: int | None = eqx.field(static=True, default=None, kw_only=True)
+    clip: tuple[AbstractClip, ...] = eqx.field(
+        converter=_several, default=(), kw_only=True
+    )
+    stop: tuple[AbstractStop, ...] = eqx.field(
+        converter=_several, default=(), kw_only=True
+    )
+    validation: Validation | None = eqx.field(default=None, kw_only=True)
+    path: bool = eqx.field(static=True, default=False, kw_only=True)
+    average: AbstractAverage | None = eqx.field(default=None, kw_only=True)
+    noise: Disturbance | None = eqx.field(default=None, kw_only=True)
+    accumulate: int = eqx.field(static=True, default=1, kw_only=True)
+
+    @abstractmethod
+    def transform(self, rate: Float[Array, ""]) -> optax.GradientTransformation:
+        """Gradient to change of the parameters, at this rate; built while tracing."""
+
+    def minimize(
+        self, objective, model, data: Batch, *, key: Key | None, state: State = None
+    ) -> Solution:
+        """Minimise the objective over the parameters of the model."""
+        self.check(key)
+        capacity = capacity_of(self.steps)
+        return descend(
+            self, objective, model, data, key=key, state=state, capacity=capacity
+        )
+
+    def check(self, key: Key | None) -> None:
+        """Refuse settings that cannot be, with a sentence."""
+        if self.batch_size is not None and self.batch_size < 1:
+            raise InputError(
+                f"batch_size is {self.batch_size}; give at least 1 row, "
+                "or None for all of them."
+            )
+        if key is None and self.batch_size is not None:
+            raise InputError("minibatches are drawn at random; give the solver a key.")
+        if self.accumulate < 1:
+            raise InputError(
+                f"accumulate is {self.accumulate}; give the number of parts of a batch, "
+                "at least 1."
+            )
+
+
+def _rate(default: float):
+    """The field of a learning rate: a number or a schedule."""
+    return eqx.field(converter=as_schedule, default=default)
+
+
+class GradientDescent(AbstractFirstOrder):
+    r"""$θ \leftarrow θ - η\,g$.
+
+    Converges for η < 2/L where L is the largest curvature. With `step="unit"` it is
+    $θ \leftarrow θ - η\,g/\lVert g\rVert$, a way of η whatever the slope, which at a
+    constant rate never settles; give it a schedule.
+    """
+
+    rate: AbstractSchedule = _rate(0.1)
+    step: str = eqx.field(static=True, default="plain")
+
+    def __check_init__(self):
+        _check("step", self.step, ("plain", "unit"))
+
+    def transform(self, rate):
+        if self.step == "plain":
+            return optax.scale(-rate)
+        unit = optax.stateless(lambda g, params: steepest(g))
+        return optax.chain(unit, optax.scale(-rate))
+
+
+class Momentum(AbstractFirstOrder):
+    r"""Descent with a memory of about 1/(1 − γ) steps.
+
+    `form="velocity"`: $v \leftarrow γv - η_t g$, $θ \leftarrow θ + v$; each gradient
+    keeps the rate of its own step. `form="averaged"`: $m \leftarrow γm + (1-γ)g$,
+    $θ \leftarrow θ - η_t m$.
+    """
+
+    rate: AbstractSchedule = _rate(0.01)
+    decay: Real = real(0.9)
+    form: str = eqx.field(static=True, default="velocity")
+
+    def __check_init__(self):
+        _check("form", self.form, ("velocity", "averaged"))
+
+    def transform(self, rate):
+        if self.form == "velocity":
+            return optax.chain(optax.scale(-rate), optax.trace(self.decay))
+        return optax.chain(optax.ema(self.decay, debias=False), optax.scale(-rate))
+
+
+class Nesterov(AbstractFirstOrder):
+    r"""Momentum with the gradient at the point ahead, $θ - γν$.
+
+    $ν \leftarrow γν + η\,\nabla f(θ - γν)$, $θ \leftarrow θ - ν$; the averaged form has
+    $η(1-γ)$ for η. The parameters here are the points ahead, $φ = θ - γν$, for which
+    the same sequence reads $φ \leftarrow φ - (γν + η g(φ))$ with the new ν.
+    """
+
+    rate: AbstractSchedule = _rate(0.01)
+    decay: Real = real(0.9)
+    form: str = eqx.field(static=True, default="velocity")
+
+    def __check_init__(self):
+        _check("form", self.form, ("velocity", "averaged"))
+
+    def transform(self, rate):
+        if self.form == "averaged":
+            rate = rate * (1 - self.decay)
+        return optax.chain(optax.scale(-rate), optax.trace(self.decay, nesterov=True))
+
+
+class AdaGrad(AbstractFirstOrder):
+    r"""$G \leftarrow G + g^2$, $θ \leftarrow θ - η\,g/\sqrt{G + ε^2}$, by entries."""
+
+    rate: AbstractSchedule = _rate(0.1)
+    epsilon: Real = real(1e-8)
+
+    def transform(self, rate):
+        scaled = optax.scale_by_rss(0.0, jnp.square(self.epsilon))
+        return optax.chain(scaled, optax.scale(-rate))
+
+
+class RMSprop(AbstractFirstOrder):
+    r"""$s \leftarrow βs + (1-β)g^2$, $θ \leftarrow θ - η\,g/\sqrt{s + ε}$."""
+
+    rate: AbstractSchedule = _rate(1e-3)
+    decay: Real = real(0.9)
+    epsilon: Real = real(1e-8)
+
+    def transform(self, rate):
+        scaled = optax.scale_by_rms(self.decay, self.epsilon)
+        return optax.chain(scaled, optax.scale(-rate))
+
+
+class Adam(AbstractFirstOrder):
+    r"""Averages of g and g², each corrected for having started at zero.
+
+    $m \leftarrow β_1 m + (1-β_1)g$, $v \leftarrow β_2 v + (1-β_2)g^2$,
+    $\hat m = m/(1-β_1^t)$, $\hat v = v/(1-β_2^t)$,
+    $θ \leftarrow θ - η\,\hat m/(\sqrt{\hat v} + ε)$.
+    """
+
+    rate: AbstractSchedule = _rate(1e-3)
+    decay: Real = real(0.9)
+    decay_square: Real = real(0.999)
+    epsilon: Real = real(1e-8)
+
+    def transform(self, rate):
+        scaled = optax.scale_by_adam(self.decay, self.decay_square, self.epsilon)
+        return optax.chain(scaled, optax.scale(-rate))
+
+
+class AdamW(AbstractFirstOrder):
+    r"""Adam with decay of the weights beside the gradient: $- η\,λθ$ at each step.
+
+    `on="weight"` decays the leaves named `weight`, as priors do; `on="all"` every leaf.
+    """
+
+    rate: AbstractSchedule = _rate(1e-3)
+    weight_decay: Real = real(0.01)
+    decay: Real = real(0.9)
+    decay_square: Real = real(0.999)
+    epsilon: Real = real(1e-8)
+    on: str = eqx.field(static=True, default="weight")
+
+    def __check_init__(self):
+        _check("on", self.on, ("weight", "all"))
+
+    def transform(self, rate):
+        scaled = optax.scale_by_adam(self.decay, self.decay_square, self.epsilon)
+        decayed = optax.add_decayed_weights(
+            jnp.asarray(self.weight_decay), _held(self.on)
+        )
+        return optax.chain(scaled, decayed, optax.scale(-rate))
+
+
+def _held(on: str) -> Callable[[PyTree], PyTree]:
+    """Which leaves decay: those named `weight`, or all."""
+
+    def held(path, leaf) -> bool:
+        return on == "all" or any(getattr(p, "name", "") == "weight" for p in path[-1:])
+
+    return lambda params: jax.tree_util.tree_map_with_path(held, params)
+
+
+def steepest(g: PyTree) -> PyTree:
+    r"""$g/\lVert g\rVert$, the unit direction of steepest ascent, or 0 (F2)."""
+    length = norm(g)
+    scale = jnp.where(length > 0, 1 / jnp.where(length > 0, length, 1.0), 0.0)
+    return jax.tree.map(lambda leaf: scale.astype(leaf.dtype) * leaf, g)
+
+
+def descends(direction: PyTree, g: PyTree) -> Bool[Array, ""]:
+    """Whether a direction goes down: its angle with the gradient exceeds π/2 (F2)."""
+    return jnp.asarray(optax.tree.vdot(direction, g)) < 0
+
+
+def _check(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise InputError(f"{name} is {value!r}; give one of {', '.join(known)}.")

@@ -1,0 +1,222 @@
+r"""One step of a first-order solver: evaluate, judge and, if the run goes on, move.
+
+A run that has stopped is frozen: its parameters stay, whatever it is fed. That costs
+nothing (the choice melts into the update), so many runs can share one loop.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int, PyTree
+
+from likely.solvers.first_order.accumulation import split_rows
+from likely.solvers.first_order.clipping import norm
+from likely.solvers.first_order.minibatches import Minibatches
+from likely.solvers.stopping import Seen
+from likely.typing import (
+    DIVERGED,
+    RUNNING,
+    STEP_LIMIT,
+    TRAINED,
+    Batch,
+    Key,
+    State,
+    Trace,
+)
+
+SMALL = 2**14
+"""Entries up to which a copy costs less than a loop of its own."""
+
+
+class Run(NamedTuple):
+    """Where a run stands."""
+
+    step: Int[Array, ""]
+    params: PyTree
+    memory: PyTree
+    """Of the rule: velocities, moving averages."""
+    average: PyTree
+    """Of the parameters, where one is asked for."""
+    state: State
+    """Of the model: running statistics."""
+    schedule: PyTree
+    stops: tuple
+    moved: Float[Array, ""]
+    """Length of the last step."""
+    loss: Float[Array, ""]
+    """Mean over the batches of this epoch."""
+    gradient: Float[Array, ""]
+    """Largest absolute entry of the last one."""
+    rate: Float[Array, ""]
+    """Of the last step."""
+    reason: Int[Array, ""]
+    value: Float[Array, ""]
+
+
+class Stepper(eqx.Module):
+    """A solver on an objective.
+
+    Args:
+        solver: a rule (`transform`) with its schedule, clipping and stopping rules.
+        objective: what is minimised.
+        static: the model without its parameters.
+        batches: how the rows are cut.
+        key: for the noise; a step uses (key, step).
+    """
+
+    solver: Any
+    objective: Any
+    static: PyTree
+    batches: Minibatches
+    key: Key | None
+
+    def start(self, params: PyTree, state: State, data: Batch) -> Run:
+        """Before the first step."""
+        solver, full = self.solver, self.batches.full
+        dtype = jax.eval_shape(
+            lambda params: self.loss(params, data, None, state)[0], params
+        ).dtype
+        nan = jnp.full((), jnp.nan, dtype)
+        return Run(
+            step=jnp.zeros((), jnp.int32),
+            params=params,
+            memory=self.rule(nan).init(params),
+            average=None if solver.average is None else params,
+            state=state,
+            schedule=solver.rate.init(),
+            stops=tuple(stop.init() for stop in solver.stop),
+            moved=jnp.full((), jnp.inf, dtype),
+            loss=nan,
+            gradient=nan,
+            rate=nan,
+            reason=jnp.where(full | (solver.steps > 0), RUNNING, TRAINED),
+            value=nan,
+        )
+
+    def step(self, run: Run, batch: Batch, at: Int[Array, ""]) -> tuple[Run, Trace]:
+        """Evaluate, judge and, if the run goes on, move.
+
+        Args:
+            run: where it stands.
+            batch: the rows of this step.
+            at: the number of this step, the same for all runs in one loop.
+        """
+        schedule, average = self.solver.rate, self.solver.average
+        rate = schedule.rate(at, run.schedule).astype(run.loss.dtype)
+        noise = None if self.key is None else jax.random.fold_in(self.key, at)
+        (loss, state), g = self.slope(run.params, batch, noise, run.state)
+        seen = Seen(loss, _largest(g), run.moved)
+        reason, value, stops = self.judge(run, seen)
+        change, memory = self.rule(rate).update(g, run.memory, run.params)
+        runs = run.reason == RUNNING
+        moves = runs & ((reason == RUNNING) | (reason == TRAINED))
+        params = _chosen(moves, optax.apply_updates(run.params, change), run.params)
+        mean = run.average
+        if average is not None:
+            mean = _chosen(moves, average.move(mean, params, at + 1), mean)
+        full = self.batches.full
+        new = Run(
+            step=run.step + moves,
+            params=params,
+            memory=jax.tree.map(lambda a, b: a.astype(b.dtype), memory, run.memory),
+            average=mean,
+            state=_chosen(moves, state, run.state),
+            schedule=schedule.observe(run.schedule, loss),
+            stops=stops,
+            moved=norm(change).astype(run.moved.dtype) if stops else run.moved,
+            loss=_chosen(
+                runs if full else moves,
+                loss if full else self.mean(run, loss, at),
+                run.loss,
+            ),
+            gradient=_chosen(runs, seen.gradient, run.gradient),
+            rate=_chosen(runs, rate, run.rate),
+            reason=jnp.where(runs, reason, run.reason),
+            value=_chosen(runs, value, run.value),
+        )
+        here = run.params if self.solver.path else None
+        return new, Trace(loss, seen.gradient, rate, here)
+
+    def slope(self, params: PyTree, batch: Batch, key: Key | None, state: State):
+        """((loss, state), gradient) of a batch, if asked for in parts."""
+
+        def disturbed(params, batch, key, state):
+            if self.solver.noise is not None and key is not None:
+                key, k = jax.random.split(key)
+                params, batch = self.solver.noise(params, batch, k)
+            return self.loss(params, batch, key, state)
+
+        evaluate = jax.value_and_grad(disturbed, has_aux=True)
+        parts = self.solver.accumulate
+        if parts == 1:
+            return evaluate(params, batch, key, state)
+
+        def add(carry, part):
+            (total, state), g = carry
+            i, rows = part
+            k = None if key is None else jax.random.fold_in(key, i)
+            (loss, state), h = evaluate(params, rows, k, state)
+            g = jax.tree.map(lambda a, b: a + b / parts, g, h)
+            return ((total + loss / parts, state), g), None
+
+        rows = split_rows(batch, parts)
+        first = jax.tree.map(lambda a: a[0], rows)
+        loss = jax.eval_shape(lambda p: self.loss(p, first, None, state)[0], params)
+        nothing = jnp.zeros((), loss.dtype), state
+        start = nothing, jax.tree.map(jnp.zeros_like, params)
+        return jax.lax.scan(add, start, (jnp.arange(parts), rows))[0]
+
+    def judge(self, run: Run, seen: Seen) -> tuple[Array, Array, tuple]:
+        """Why to stop here, or RUNNING, and the number that says so.
+
+        A full-batch run looks at where its last step led; others stop right after it.
+        """
+        steps, full = self.solver.steps, self.batches.full
+        last = run.step >= steps if full else run.step + 1 >= steps
+        reason = jnp.where(last, STEP_LIMIT if full else TRAINED, RUNNING)
+        value, memories = seen.gradient, []
+        for stop, memory in zip(self.solver.stop, run.stops, strict=True):
+            holds, number, memory = stop.judge(memory, seen)
+            reason = jnp.where(holds, stop.reason, reason)
+            value = jnp.where(holds, number, value)
+            memories.append(memory)
+        bad = jnp.where(jnp.isfinite(seen.loss), seen.gradient, seen.loss)
+        finite = jnp.isfinite(bad)
+        reason = jnp.where(finite, reason, DIVERGED)
+        value = jnp.where(finite, value, bad).astype(run.value.dtype)
+        return reason, value, tuple(memories)
+
+    def loss(self, params: PyTree, batch: Batch, key: Key | None, state: State):
+        """The objective as a function of the parameters."""
+        model = eqx.combine(params, self.static)
+        return self.objective(model, batch, key=key, state=state)
+
+    def rule(self, rate: Float[Array, ""]) -> optax.GradientTransformation:
+        """Clipping, then the solver's rule at this rate."""
+        clips = [clip.transform() for clip in self.solver.clip]
+        return optax.chain(*clips, self.solver.transform(rate))
+
+    def mean(self, run: Run, loss: Float[Array, ""], at: Int[Array, ""]) -> Array:
+        """The mean loss of the epoch with one more batch."""
+        place = at % self.batches.count
+        return jnp.where(place == 0, loss, run.loss + (loss - run.loss) / (place + 1))
+
+
+def _chosen(yes: Array, new: PyTree, old: PyTree) -> PyTree:
+    """The new tree where it holds, else the old one, in the old precision."""
+    return jax.tree.map(lambda a, b: jnp.where(yes, a, b).astype(b.dtype), new, old)
+
+
+def _largest(tree: PyTree) -> Float[Array, ""]:
+    """The largest absolute entry of all leaves; small ones are looked at together."""
+    leaves = [jnp.ravel(leaf) for leaf in jax.tree.leaves(tree)]
+    if not leaves:
+        return jnp.zeros(())
+    large = [leaf for leaf in leaves if leaf.size > SMALL]
+    small = [leaf for leaf in leaves if leaf.size <= SMALL]
+    parts = [*large, jnp.concatenate(small)] if small else large
+    tops = [jnp.max(jnp.abs(part), initial=0.0) for part in parts]
+    return jnp.max(jnp.stack(tops)) if len(tops) > 1 else tops[0]

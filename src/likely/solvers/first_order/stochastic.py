@@ -1,0 +1,244 @@
+r"""The loop of all first-order solvers: full-batch or over minibatches, Optax inside.
+
+Step t evaluates loss and gradient at $θ_t$ on batch t and asks whether to stop; if not,
+it clips, asks the schedule for $η_t$ and moves by the solver's rule (`Stepper`). Batch
+order and noise are functions of (key, step); all that a run needs to go on is its
+`Progress`.
+
+The steps run in blocks of whole epochs, so that an epoch is shuffled once. Both loops
+are `while_loop`s: the number of steps is data and not program, and where they are cut
+changes no bit. Under `vmap` all runs go in step (`lockstep`), those that have stopped
+frozen. `Loop.start`, `Loop.advance` and `Loop.finish` are the pieces for those who
+want to look in between; `solvers.training` does.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, PyTree
+
+from likely.core.rows import fill_absent
+from likely.solvers.first_order.minibatches import Minibatches
+from likely.solvers.first_order.stepper import Run, Stepper
+from likely.solvers.lockstep import any_running
+from likely.solvers.stopping import Best
+from likely.typing import RUNNING, Batch, Key, Solution, State, Status, Trace
+
+AT_ONCE = 64
+"""Steps whose order is drawn together where epochs are short."""
+FOREVER = np.iinfo(np.int32).max
+
+
+class Progress(NamedTuple):
+    """A run, its best on the validation rows, and its trace."""
+
+    run: Run
+    best: Best | None
+    trace: Trace
+
+
+class Loop(eqx.Module):
+    """A first-order solver on an objective, a model and data.
+
+    Args:
+        stepper: the solver on the objective.
+        data: all the rows, absent ones made harmless; of a stream some of them.
+        mean_weight: of all the rows.
+        key: for the batch order, a function of (key, epoch).
+        stride: the trace keeps each so-manieth step.
+        capacity: how many steps the trace keeps; a longer run is thinned evenly.
+        there: how many rows are, if only the first ones; see `Minibatches`.
+        layout: where rows and parameters live, on several devices; see
+            `training.Layout`.
+    """
+
+    stepper: Stepper
+    data: Batch
+    mean_weight: Array
+    key: Key | None
+    stride: Int[Array, ""]
+    there: Int[Array, ""] | None
+    capacity: int = eqx.field(static=True)
+    layout: Any = eqx.field(static=True, default=None)
+
+    @classmethod
+    def of(
+        cls, solver: Any, objective: Any, model: Any, data: Batch, **options: Any
+    ) -> "Loop":
+        """Put together.
+
+        The options are `key`, `capacity`, `layout`; for a stream the number of its
+        rows `n` and their `mean_weight`; for members the most `steps` of any, and how
+        many rows are `there`.
+        """
+        order, noise = (None, None)
+        if options["key"] is not None:
+            order, noise = jax.random.split(options["key"])
+        batches = Minibatches.of(options.get("n") or len(data.w), solver.batch_size)
+        static = eqx.filter(model, eqx.is_inexact_array, inverse=True)
+        stepper = Stepper(solver, objective, static, batches, noise)
+        mean = options.get("mean_weight")
+        mean = jnp.asarray(data.w).mean() if mean is None else mean
+        capacity, layout = options["capacity"], options.get("layout")
+        stride = stride_of(options.get("steps", solver.steps), capacity)
+        there, data = options.get("there"), fill_absent(data)
+        return cls(stepper, data, mean, order, stride, there, capacity, layout)
+
+    def start(self, model: Any, state: State) -> Progress:
+        """Before the first step."""
+        params, watch = eqx.filter(model, eqx.is_inexact_array), self.solver.validation
+        run = self.stepper.start(params, state, self.data)
+        best = None
+        if watch is not None:
+            best = watch.init(run.loss, params, state, self.capacity)
+        return Progress(run, best, self.blank(self.capacity + 1, run))
+
+    def advance(self, progress: Progress, first: Any, until: Any = FOREVER) -> Progress:
+        """Steps `first`, ..., `until` − 1, with looks at the validation rows if any.
+
+        Args:
+            progress: after the steps before `first`.
+            first: the number of the next step: `progress.run.step`, but as one number
+                for all members of a `vmap`.
+            until: where to pause.
+        """
+
+        def block(c: tuple[Array, Progress]) -> tuple[Array, Progress]:
+            at, progress = c
+            start = at - at % self.block
+            order = self.order(start)
+            end = jnp.minimum(start + self.block, until)
+            at, progress = self.steps(
+                progress, at, end, lambda t: self.batch(order, t - start)
+            )
+            return at, self.look(progress, at == start + self.block)
+
+        at = jnp.asarray(first, jnp.int32)
+        return jax.lax.while_loop(
+            lambda c: (c[0] < until) & any_running(c[1].run.reason),
+            block,
+            (at, progress),
+        )[1]
+
+    def steps(self, progress: Progress, at, end, batch) -> tuple[Array, Progress]:
+        """Steps up to `end` on the batches that `batch(t)` gives; also where it came to."""
+
+        def one(c: tuple[Array, Run, Trace]) -> tuple[Array, Run, Trace]:
+            at, run, trace = c
+            new, entry = self.stepper.step(run, batch(at), at)
+            if self.layout is not None:
+                new = self.layout.keep(new)
+            return at + 1, new, self.record(trace, entry, at, run.reason == RUNNING)
+
+        at, run, trace = jax.lax.while_loop(
+            lambda c: (c[0] < end) & any_running(c[1].reason),
+            one,
+            (at, progress.run, progress.trace),
+        )
+        return at, progress._replace(run=run, trace=trace)
+
+    def record(self, trace: Trace, entry: Trace, at: Array, runs: Array) -> Trace:
+        """The trace with one more step, if it is one of those that are kept."""
+        # one place for all members of a `vmap`; the last one is a bin
+        slot = jnp.where(at % self.stride == 0, at // self.stride, self.capacity)
+
+        def put(t: Array, e: Array) -> Array:
+            e = jnp.where(runs, e, jnp.nan).astype(t.dtype)
+            return jax.lax.dynamic_update_index_in_dim(t, e, slot, 0)
+
+        return jax.tree.map(put, trace, entry)
+
+    def look(self, progress: Progress, due: Array) -> Progress:
+        """Judge by the validation rows at the end of a block, and of the run."""
+        if progress.best is None:
+            return progress
+        due = due | ~any_running(progress.run.reason)
+        return jax.lax.cond(due, lambda p: self.judge(p), lambda p: p, progress)
+
+    def judge(self, progress: Progress) -> Progress:
+        """Look at the validation rows."""
+        run, best, trace = progress
+        watch, average = self.solver.validation, self.solver.average
+        data = fill_absent(watch.data)
+        # an objective divides by the mean weight of the rows it was made for
+        share = len(data.w) * self.mean_weight / data.w.sum()
+        data = data._replace(w=data.w * share)
+        params = run.params if average is None else run.average
+        loss, _ = self.stepper.loss(params, data, None, run.state)
+        stride = stride_of(-(-self.solver.steps // self.block), self.capacity)
+        best = watch.look(best, loss, run._replace(params=params), stride)
+        stop = (best.waited >= watch.patience) & (run.reason == RUNNING)
+        reason = jnp.where(stop, watch.reason, run.reason)
+        value = jnp.where(stop, best.loss, run.value)
+        return Progress(run._replace(reason=reason, value=value), best, trace)
+
+    def finish(self, progress: Progress) -> Solution:
+        """The solution: the best on the validation rows, or without them the last."""
+        run, best, trace = progress
+        params = run.params if self.solver.average is None else run.average
+        state, loss = run.state, run.loss
+        trace = jax.tree.map(lambda a: a[: self.capacity], trace)
+        if best is not None:
+            params, state, loss = best.params, best.state, best.training
+            trace = eqx.tree_at(
+                lambda t: t.validation, trace, best.looks, is_leaf=lambda a: a is None
+            )
+        model = eqx.combine(params, self.stepper.static)
+        status = Status(run.reason, run.step, run.value)
+        return Solution(model, state, loss, trace, status)
+
+    # What the pieces share ------------------------------------------------------------
+
+    @property
+    def solver(self) -> Any:
+        """The settings."""
+        return self.stepper.solver
+
+    @property
+    def block(self) -> int:
+        """Steps shuffled at once: one epoch, or several short ones."""
+        count, watch = self.stepper.batches.count, self.solver.validation
+        return count * (max(1, AT_ONCE // count) if watch is None else watch.every)
+
+    def order(self, step: Int[Array, ""]) -> Int[Array, "steps r"] | None:
+        """The rows of each step of the block that starts here."""
+        batches, key = self.stepper.batches, self.key
+        if batches.full or key is None:
+            return None
+        epochs = step // batches.count + jnp.arange(self.block // batches.count)
+        rows = jax.vmap(lambda epoch: batches.order(key, epoch, self.there))(epochs)
+        return rows.reshape(self.block, batches.size)
+
+    def batch(self, order: Int[Array, "steps r"] | None, i: Int[Array, ""]) -> Batch:
+        """The rows of step i of a block."""
+        if order is None:
+            return self.data if self.layout is None else self.layout.rows(self.data)
+        batches, rows = self.stepper.batches, order[i]
+        if self.layout is not None:
+            rows = self.layout.indices(rows, batches.n)
+        batch = batches.take(self.data, rows, self.there)
+        return batch if self.layout is None else self.layout.rows(batch)
+
+    def blank(self, length: int, run: Run) -> Trace:
+        """A trace with nothing in it yet."""
+
+        def rows(p: Array) -> PyTree:
+            return jnp.full((length, *p.shape), jnp.nan, p.dtype)
+
+        path = jax.tree.map(rows, run.params) if self.solver.path else None
+        return Trace(rows(run.loss), rows(run.loss), rows(run.loss), path)
+
+
+def stride_of(steps: Any, capacity: int) -> Int[Array, ""]:
+    """Each so-manieth step of so many fits into a trace."""
+    return 1 + jnp.maximum(jnp.asarray(steps) - 1, 0) // (capacity - 1)
+
+
+@eqx.filter_jit
+def descend(solver, objective, model, data: Batch, *, key, state, capacity) -> Solution:
+    """Run the loop to its end."""
+    loop = Loop.of(solver, objective, model, data, key=key, capacity=capacity)
+    return loop.finish(loop.advance(loop.start(model, state), 0))

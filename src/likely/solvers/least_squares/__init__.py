@@ -1,0 +1,1 @@
+"""Least squares: exact, ridge, nonlinear."""

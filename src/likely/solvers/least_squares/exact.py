@@ -1,0 +1,112 @@
+r"""Exact least squares: one solve by QR or SVD for objectives quadratic in η.
+
+At any η₀ a quadratic loss has the working response $z = η_0 - l'/l''$ and weights
+$w\,l''$; the minimiser of $\sum w\,l''(z - AB)^2$ plus a quadratic penalty is the minimiser
+of the objective. So this is *another solver for the same objective*, and knows
+nothing of the normal distribution that makes it quadratic (D1, D4, D7, D8).
+
+For $\frac12\sum_i (y_i - x_i w)^2 + \frac{α}{2}\lVert w\rVert^2$ that is
+$(X^\top X + αI)^{-1} X^\top y$. (Notes print this beside objectives with other factors: with
+$\frac{1}{2n}\sum r^2 + λ\lVert w\rVert^2$ it is $X^\top X + 2nλI$, with
+$\frac2n\sum r^2 + \fracλ2\lVert w\rVert^2$ it is $X^\top X + \frac{nλ}{4} I$.)
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from likely.core.checks import InputError
+from likely.core.linalg import lstsq
+from likely.core.rows import fill_absent
+from likely.solvers.flat import empty_trace, flatten, largest, record, value_and_slope
+from likely.solvers.second_order.pointwise import curvature
+from likely.typing import (
+    EXACT,
+    JITTERED,
+    LEAST_NORM,
+    STALLED,
+    Batch,
+    Key,
+    Solution,
+    State,
+    Status,
+)
+
+
+class LeastSquares(eqx.Module):
+    """Solve a `LinearModel` under a quadratic `Separable` objective in one step.
+
+    Args:
+        decomposition: "qr", which helps a singular design with a jitter, or "svd",
+            which then takes the solution of least norm. Either way the status says so.
+    """
+
+    decomposition: str = eqx.field(static=True, default="qr")
+
+    def __check_init__(self):
+        if self.decomposition not in ("qr", "svd"):
+            raise InputError(
+                f'decomposition is {self.decomposition!r}; give "qr" or "svd".'
+            )
+
+    def minimize(
+        self, objective, model, data: Batch, *, key: Key | None, state: State = None
+    ) -> Solution:
+        """Minimise the objective over the coefficients of the model."""
+        return _minimize(
+            self.decomposition, objective, model, data, key=key, state=state
+        )
+
+
+@eqx.filter_jit
+def _minimize(decomposition: str, objective, model, data, *, key, state) -> Solution:
+    data = fill_absent(data)
+    A, B = model.design(data.x), model.coefficients
+    eta, _ = model(data.x, w=data.w, key=key, state=state)
+    g, h = curvature(objective, eta, data.y)
+    h = jnp.diagonal(h, axis1=1, axis2=2)  # (n, k)
+    z = A @ B - g / h  # the working response, less an offset if the model has one
+    P = _penalty_curvature(objective, model) * data.w.sum()
+
+    def column(z: Float[Array, " n"], h: Float[Array, " n"], P: Float[Array, " p"]):
+        found = lstsq(A, z[:, None], data.w * h, P, decomposition=decomposition)
+        return found.coefficients[:, 0], found.singular
+
+    if z.shape[1] == 1:  # under vmap both ways to solve would be computed
+        B, singular = column(z[:, 0], h[:, 0], P[:, 0])
+        B = B[:, None]
+    else:
+        B, singular = jax.vmap(column, in_axes=1, out_axes=(1, 0))(z, h, P)
+    size = (data.w[:, None] * h * (jnp.abs(z) + jnp.abs(A @ B))).T @ jnp.abs(A)
+    size = size.T / data.w.sum() + jnp.abs(B) * P / data.w.sum()
+    taken = JITTERED if decomposition == "qr" else LEAST_NORM
+    reason = jnp.where(singular.any(), taken, EXACT)
+    points = (model, model.with_coefficients(B))
+    sizes = model.with_coefficients(size)
+    return _finish(objective, points, sizes, data, (reason, key, state))
+
+
+def _penalty_curvature(objective, model) -> Float[Array, "p k"]:
+    """Second derivatives of a penalty that is a sum over coefficients."""
+
+    def slope(B: Float[Array, "p k"]):
+        return jax.grad(lambda B: objective.penalty(model.with_coefficients(B)))(B)
+
+    B = model.coefficients
+    return jax.jvp(slope, (B,), (jnp.ones_like(B),))[1]
+
+
+def _finish(objective, points, sizes, data, rest) -> Solution:
+    """The solution, if the gradient of the objective vanishes there."""
+    reason, key, state = rest
+    (start, _), (x, rebuild) = flatten(points[0]), flatten(points[1])
+    evaluate = value_and_slope(objective, rebuild, data, key)
+    (f, _), g = evaluate(start, state)
+    trace = record(empty_trace(2, f.dtype), 0, f, largest(g), 1.0)
+    (f, state), g = evaluate(x, state)
+    trace = record(trace, 1, f, largest(g), jnp.nan)
+    small = jnp.finfo(x.dtype).eps ** 0.5 * flatten(sizes)[0]
+    reason = jnp.where(jnp.all(jnp.abs(g) <= small), reason, STALLED)
+    status = Status(reason, jnp.ones_like(reason), largest(g))
+    return Solution(rebuild(x), state, f, trace, status)

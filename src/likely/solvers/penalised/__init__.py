@@ -1,0 +1,1 @@
+"""Losses with a kink: the lasso, coordinate descent, proximal gradients."""

@@ -1,0 +1,177 @@
+r"""The lasso and elastic net for a whole path of penalties (D9).
+
+$$\min_{b, b_0} \frac{1}{2\sum w}\sum_i w_i (y_i - x_i^\top b - b_0)^2
+  + α\Bigl(ρ\lVert b\rVert_1 + \frac{1-ρ}{2}\lVert b\rVert^2\Bigr)$$
+
+for a falling sequence of α, by coordinate descent on the second moments, each answer
+the start of the next. The intercept is not penalised. Several weight vectors (folds)
+are fitted at once, side by side on the processor's cores. This runs on the host;
+inside a JAX program, `CoordinateDescent` solves the same problem.
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from likely.core.checks import InputError, check_finite, check_weights
+from likely.core.precision import float64, to_numpy
+from likely.solvers.least_squares.moments import Moments, second_moments
+from likely.solvers.penalised.screening import correlations, enlarged, first_guess
+from likely.typing import GAP, STEP_LIMIT, Status
+
+
+class LassoPath(NamedTuple):
+    """The answers for each α; with several members, for each member and α."""
+
+    alphas: Float[np.ndarray, " a"]
+    coefs: Float[np.ndarray, "*m a d"]
+    intercepts: Float[np.ndarray, "*m a"]
+    gaps: Float[np.ndarray, "*m a"]
+    """No coefficients have an objective lower by more than this."""
+    n_iter: Int[np.ndarray, "*m a"]
+    """Sweeps."""
+    status: Status
+
+
+def lasso_path(
+    X: Float[np.ndarray, "n d"],
+    y: Float[np.ndarray, " n"],
+    w: Float[np.ndarray, "*m n"] | None = None,
+    *,
+    alphas: int | Float[np.ndarray, " a"] = 100,
+    l1_ratio: float = 1.0,
+    fit_intercept: bool = True,
+    eps: float = 1e-3,
+    tolerance: float = 1e-7,
+    max_sweeps: int = 10_000,
+) -> LassoPath:
+    """The lasso (or elastic net) for each alpha, in double precision.
+
+    Args:
+        X: inputs.
+        y: targets.
+        w: weights, (n,) or (m, n) for m fits at once; None for ones.
+        alphas: penalties; or how many, geometrically from the smallest that makes
+            every coefficient zero (for all members) down to `eps` of it.
+        l1_ratio: ρ above, in (0, 1]; 1 is the lasso.
+        fit_intercept: whether b₀ is fitted or 0.
+        eps: the smallest alpha as a part of the largest.
+        tolerance: the largest duality gap, as a part of the objective at b = 0.
+        max_sweeps: the most sweeps for one alpha.
+    """
+    X, y, W = _check(X, y, w, l1_ratio)
+    with np.errstate(over="ignore", invalid="ignore"):
+        C = correlations(X, np.broadcast_to(y, W.shape), W, centre=fit_intercept)
+        alphas = _grid(alphas, eps, C, l1_ratio)
+        stop = tolerance, int(max_sweeps)
+        problem = _Problem(X, y, W, alphas, float(l1_ratio), fit_intercept, stop)
+        columns = first_guess(C, len(alphas))
+        found = problem.solve(columns)
+        while not columns.all():
+            more = enlarged(columns, *problem.slopes(found))
+            if more.sum() == columns.sum():
+                break
+            columns, found = more, problem.solve(more)
+    if w is None or np.ndim(w) == 1:
+        found = [part[0] for part in found]
+    coefs, intercepts, gaps, slopes, sweeps = found
+    done = sweeps < max_sweeps
+    reason = np.where(done, GAP, STEP_LIMIT)
+    status = _status(reason, sweeps, np.where(done, gaps, slopes))
+    return LassoPath(alphas, coefs, intercepts, gaps, sweeps, status)
+
+
+class _Problem(NamedTuple):
+    X: np.ndarray
+    y: np.ndarray
+    W: np.ndarray
+    alphas: np.ndarray
+    l1_ratio: float
+    centre: bool
+    stop: tuple[float, int]
+    """Tolerance and most sweeps."""
+
+    def solve(self, columns: np.ndarray) -> list[np.ndarray]:
+        """With these columns alone: coefficients, intercepts, gaps, slopes, sweeps.
+
+        Each member by itself, in threads: the kernel needs no lock, shares nothing.
+        """
+        from likely.solvers.penalised.lasso_kernel import (
+            path,  # numba takes a while to import
+        )
+
+        X = self.X if columns.all() else self.X[:, columns]
+        moments = second_moments(X, self.y, self.W, centre=self.centre)
+        if not all(np.isfinite(m.G).all() and np.isfinite(m.yy) for m in moments):
+            raise InputError(
+                "the squares of X or y overflow; scale the columns to moderate size."
+            )
+        tolerance, most = self.stop
+
+        def one(m: Moments) -> list[np.ndarray]:
+            limit = tolerance * m.yy / 2
+            G, c, alphas = map(np.ascontiguousarray, (m.G, m.c, self.alphas))
+            B, *rest = path(G, c, m.yy, alphas, self.l1_ratio, limit, most)
+            coefs = np.zeros((len(B), len(columns)))
+            coefs[:, columns] = B
+            return [coefs, m.mean_y - B @ m.mean_x, *rest]
+
+        with ThreadPoolExecutor(min(len(moments), os.cpu_count() or 1)) as pool:
+            found = list(pool.map(one, moments))
+        return [np.stack(part) for part in zip(*found, strict=True)]
+
+    def slopes(self, found: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """XᵀWr/Σw of all columns for each member and alpha, and the thresholds."""
+        coefs, intercepts = found[0].reshape(-1, self.X.shape[1]), found[1].reshape(-1)
+        used = coefs.any(axis=0)
+        R = self.y - coefs[:, used] @ self.X[:, used].T - intercepts[:, None]
+        W = np.repeat(self.W, len(self.alphas), axis=0)
+        t = self.l1_ratio * np.tile(self.alphas, len(self.W))[:, None]
+        return correlations(self.X, R, W, centre=self.centre), t
+
+
+def _status(*parts: np.ndarray) -> Status:
+    """A status with NumPy leaves."""
+    with float64():
+        return to_numpy(Status(*map(jnp.asarray, parts)))
+
+
+def _check(X, y, w, l1_ratio: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Arrays without the rows that no member has; weights as (m, n)."""
+    X, y = np.asarray(X), np.asarray(y, dtype=np.float64)
+    if X.ndim != 2 or y.shape != (len(X),):
+        raise InputError(
+            f"X has shape {X.shape} and y {y.shape}; give X as (n, d) and y as (n,)."
+        )
+    if not 0 < l1_ratio <= 1:
+        raise InputError(
+            f"l1_ratio is {l1_ratio}; give a number above 0 and up to 1 "
+            "(0 would be ridge regression: `likely.solvers.least_squares.ridge`)."
+        )
+    W = np.ones((1, len(y))) if w is None else np.atleast_2d(w)
+    W = np.stack([check_weights(row, len(y)) for row in W])
+    some = np.asarray(W.any(axis=0))
+    check_finite("X", X, some)
+    check_finite("y", y, some)
+    if not some.all():
+        X, y, W = X[some], y[some], W[:, some]
+    return X, y, W
+
+
+def _grid(alphas, eps: float, C: np.ndarray, l1_ratio: float) -> np.ndarray:
+    """Falling penalties."""
+    if np.ndim(alphas) == 0:
+        top = np.max(np.abs(C), initial=np.finfo(np.float64).resolution) / l1_ratio
+        top *= 1 + 1e-13  # a kink is met from above: rounding must not cross it
+        return np.geomspace(top, top * eps, int(alphas))
+    alphas = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
+    if not (alphas.size and alphas[-1] > 0 and np.isfinite(alphas[0])):
+        raise InputError(
+            "alphas must be finite and above 0 (0 would be least squares: "
+            "`likely.solvers.LeastSquares`)."
+        )
+    return alphas

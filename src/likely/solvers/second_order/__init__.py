@@ -1,0 +1,1 @@
+"""Solvers that use or estimate curvature, line searches, stationary points."""

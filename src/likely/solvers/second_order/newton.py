@@ -1,0 +1,203 @@
+r"""Newton's method: go to the minimum of the second-order Taylor polynomial (F16).
+
+$$f(x + d) \approx f + g^\top d + \tfrac12 d^\top H d, \qquad d = -H^{-1} g,$$
+
+halved until the loss falls enough. Where H is not positive definite the polynomial has
+no minimum, and a positive definite matrix takes its place: H with the absolute values
+of its eigenvalues, or H plus a shift. So d descends also near saddles.
+
+For a `LinearModel` under a `Separable` objective with row losses $l_i(η_i)$, η = AB, the
+Hessian is $A^\top \operatorname{diag}(w\,l'')\,A$ plus that of the penalty: iteratively
+reweighted least squares. Any other model gets its Hessian from automatic differentiation.
+(Notes that call this the first-order Taylor polynomial print the Hessian all the same.)
+"""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from likely.core.linalg import weighted_gram
+from likely.core.rows import fill_absent
+from likely.solvers.flat import flatten, largest, unflatten_path, value_and_slope
+from likely.solvers.second_order.descent import AbstractMethod, Plan, Rules, descend
+from likely.solvers.second_order.line_search import Point
+from likely.solvers.second_order.pointwise import curvature
+from likely.solvers.settings import Real, Whole
+from likely.typing import Batch, Key, LinearModel, Solution, State
+
+
+class Newton(eqx.Module):
+    """Damped Newton steps, for as many parameters as a dense Hessian allows.
+
+    Args:
+        max_steps: the step limit.
+        tolerance: stop when no entry of the gradient is larger.
+        path: whether the trace keeps the parameters of each step.
+    """
+
+    rules: Rules
+
+    def __init__(
+        self,
+        max_steps: int | Whole = 100,
+        tolerance: float | Real = 1e-10,
+        *,
+        path: bool = False,
+    ):
+        self.rules = Rules(max_steps, tolerance, "backtracking", path)
+
+    def minimize(
+        self, objective, model, data: Batch, *, key: Key | None, state: State = None
+    ) -> Solution:
+        """Minimise the objective over the parameters of the model."""
+        return _minimize(self.rules, objective, model, data, key=key, state=state)
+
+
+@eqx.filter_jit
+def _minimize(rules: Rules, objective, model, data, *, key, state) -> Solution:
+    data = fill_absent(data)
+    if isinstance(model, LinearModel) and callable(getattr(objective, "pointwise", 0)):
+        x, rebuild = _coefficients(model)
+        evaluate, hessian = _reweighted(objective, model, data, key, state)
+        method = _Reweighted(hessian)
+    else:
+        x, rebuild = flatten(model)
+        evaluate = value_and_slope(objective, rebuild, data, key)
+        hessian = jax.jacfwd(lambda x: evaluate(x, state)[1])
+        method = _Whole(hessian, rules.tolerance)
+    at, trace, status = descend(method, evaluate, x, state, rules)
+    trace = unflatten_path(trace, rebuild)
+    return Solution(rebuild(at.x), at.state, at.f, trace, status)
+
+
+class _Reweighted(AbstractMethod):
+    """Directions from the Hessian of a linear model, shifted where it has to be."""
+
+    hessian: Callable[[Array], Array]
+    careful: ClassVar[bool] = False
+
+    def init(self, x: Float[Array, " p"]) -> None:
+        return None
+
+    def learn(self, memory: None, old: Point, new: Point) -> None:
+        return None
+
+    def direction(self, memory: None, at: Point) -> Plan:
+        d = solve_shifted(self.hessian(at.x), at.g)
+        return Plan(d, jnp.ones((), d.dtype))
+
+
+class _Whole(AbstractMethod):
+    """Directions from any Hessian; a saddle is left along where it curves down."""
+
+    hessian: Callable[[Array], Array]
+    tolerance: Real
+    careful: ClassVar[bool] = True
+
+    def init(self, x: Float[Array, " p"]) -> None:
+        return None
+
+    def learn(self, memory: None, old: Point, new: Point) -> None:
+        return None
+
+    def direction(self, memory: None, at: Point) -> Plan:
+        H = self.hessian(at.x)
+        low, down = lowest(H)
+        saddle = (largest(at.g) <= self.tolerance) & (low < 0)
+        d = jnp.where(saddle, down, solve_absolute(H, at.g))
+        return Plan(d, jnp.ones((), d.dtype), low >= 0)
+
+
+def lowest(H: Float[Array, "q q"]) -> tuple[Float[Array, ""], Float[Array, " q"]]:
+    """The lowest eigenvalue (0 if only rounding makes it negative) and its direction."""
+    values, V = jnp.linalg.eigh(H)
+    noise = 8 * len(H) * jnp.finfo(H.dtype).eps * jnp.max(jnp.abs(values))
+    return jnp.where(values[0] < -noise, values[0], 0.0), V[:, 0]
+
+
+def solve_absolute(H: Float[Array, "q q"], g: Float[Array, " q"]) -> Float[Array, " q"]:
+    """−|H|⁻¹g, where |H| has the absolute eigenvalues of H."""
+    C, scale = _unit_diagonal(H)
+    values, V = jnp.linalg.eigh(C)
+    values = jnp.abs(values)
+    floor = len(g) * jnp.finfo(g.dtype).eps * values.max()
+    return -(V @ ((V.T @ (g / scale)) / jnp.maximum(values, floor))) / scale
+
+
+def solve_shifted(H: Float[Array, "q q"], g: Float[Array, " q"]) -> Float[Array, " q"]:
+    """−(H + shift)⁻¹g by Cholesky, a shift only where H is not positive definite."""
+    C, scale = _unit_diagonal(H)
+    q, eps = len(g), jnp.finfo(g.dtype).eps
+
+    def factor(shift):
+        return shift, jnp.linalg.cholesky(C + shift * jnp.eye(q, dtype=C.dtype))
+
+    def indefinite(c):
+        shift, L = c
+        definite = jnp.all(jnp.isfinite(L)) & (jnp.diagonal(L).min() > (q * eps) ** 0.5)
+        return ~definite & (shift < 100 * q)
+
+    def more(c):
+        return factor(jnp.maximum(4 * c[0], 1e-3))
+
+    start = factor(jnp.asarray(4 * q * eps, C.dtype))
+    _, L = jax.lax.while_loop(indefinite, more, start)
+    d = -jax.scipy.linalg.cho_solve((L, True), g / scale) / scale
+    return jnp.where(jnp.all(jnp.isfinite(d)), d, -g)
+
+
+def _unit_diagonal(H: Float[Array, "q q"]) -> tuple[Array, Array]:
+    """H in coordinates where its diagonal is ±1, and the scales of these."""
+    scale = jnp.sqrt(jnp.abs(jnp.diagonal(H)))
+    scale = jnp.where(scale > 0, scale, 1.0)
+    return H / (scale[:, None] * scale[None]), scale
+
+
+def _coefficients(model: LinearModel):
+    """B as one vector, and the way back."""
+    shape = model.coefficients.shape
+    return (
+        model.coefficients.ravel(),
+        lambda x: model.with_coefficients(x.reshape(shape)),
+    )
+
+
+def _reweighted(objective, model: LinearModel, data: Batch, key, state):
+    """Loss and gradient in B, and the Hessian Σ wᵢ aᵢaᵢᵀ ⊗ lᵢ″ plus the penalty's."""
+    A, B = model.design(data.x), model.coefficients
+    eta, _ = model(data.x, w=data.w, key=key, state=state)
+    offset, total = eta - A @ B, data.w.sum()
+
+    def penalty(x: Float[Array, " q"]) -> Float[Array, ""]:
+        return objective.penalty(model.with_coefficients(x.reshape(B.shape)))
+
+    def link(x: Float[Array, " q"]) -> Float[Array, "n k"]:
+        return A @ x.reshape(B.shape) + offset
+
+    def likelihood(eta: Float[Array, "n k"]) -> Float[Array, ""]:
+        return (data.w @ objective.pointwise(eta, data.y)) / total
+
+    def evaluate(x: Float[Array, " q"], state: State):
+        f, slope = jax.value_and_grad(likelihood)(link(x))
+        prior, pull = jax.value_and_grad(penalty)(x)
+        return (f + prior, state), (slope.T @ A).T.ravel() + pull
+
+    def hessian(x: Float[Array, " q"]) -> Float[Array, "q q"]:
+        _, h = curvature(objective, link(x), data.y)
+        return _gram(A, h * (data.w / total)[:, None, None]) + jax.hessian(penalty)(x)
+
+    return evaluate, hessian
+
+
+def _gram(A: Float[Array, "n p"], h: Float[Array, "n k k"]) -> Float[Array, "q q"]:
+    """Σᵢ aᵢaᵢᵀ ⊗ hᵢ, with the coefficients in row-major order (p, k)."""
+    p, k = A.shape[1], h.shape[1]
+    i, j = np.triu_indices(k)
+    blocks = jax.vmap(lambda h: weighted_gram(A, h), in_axes=1)(h[:, i, j])
+    full = jnp.zeros((k, k, p, p), A.dtype).at[i, j].set(blocks).at[j, i].set(blocks)
+    return full.transpose(2, 0, 3, 1).reshape(p * k, p * k)
