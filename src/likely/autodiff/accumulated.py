@@ -1,4 +1,4 @@
-"""Forward mode with whole Jacobians, multiplied from the input on (G5, G8)."""
+"""Forward mode with whole Jacobians, multiplied from the input on."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any

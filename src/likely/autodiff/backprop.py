@@ -1,4 +1,4 @@
-r"""Backpropagation in the letters of the notes (G10, G11, G12).
+r"""Backpropagation in the letters of the notes.
 
 For dense layers $z^j = W^j a^{j-1} + b^j$, $a^j = σ_j(z^j)$ and a loss L,
 

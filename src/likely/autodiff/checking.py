@@ -1,4 +1,4 @@
-"""Is a gradient right (G1)?"""
+"""Is a gradient right?"""
 
 import inspect
 from collections.abc import Callable, Sequence

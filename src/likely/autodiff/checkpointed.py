@@ -1,4 +1,4 @@
-"""Reverse mode that keeps only checkpoints and computes the rest again (G9, W42)."""
+"""Reverse mode that keeps only checkpoints and computes the rest again."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-r"""What each mode costs, counted step by step and compared with XLA (G8).
+r"""What each mode costs, counted step by step and compared with XLA.
 
 | mode | runs | memory |
 |---|---|---|

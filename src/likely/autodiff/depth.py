@@ -1,4 +1,4 @@
-r"""Signals through deep networks: do they vanish or explode (G15, H11, H12)?
+r"""Signals through deep networks: do they vanish or explode?
 
 With weights of variance $σ^2/n$ in layers of width n, the variance of pre-activations is
 multiplied by about $σ^2/2$ in each ReLU layer on the way forward, and that of gradients

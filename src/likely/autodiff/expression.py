@@ -1,4 +1,4 @@
-r"""Symbolic differentiation of scalar expressions that share what they have in common (G2).
+r"""Symbolic differentiation of scalar expressions that share what they have in common.
 
 An expression is a graph: equal subexpressions are the same object, so a derivative
 reuses the pieces of what it is the derivative of. Written out as a formula it would

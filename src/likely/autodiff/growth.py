@@ -1,4 +1,4 @@
-"""Costs as a size grows: which mode scales with what (G8)."""
+"""Costs as a size grows: which mode scales with what."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

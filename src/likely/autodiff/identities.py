@@ -1,4 +1,4 @@
-r"""The rules of matrix calculus, each checked against autodiff on random numbers (B14-B20).
+r"""The rules of matrix calculus, each checked against autodiff on random numbers.
 
 Derivatives of a scalar by a vector or matrix are shaped like that vector or matrix; those
 of a vector by a vector are Jacobians in numerator layout, $J_{ij} = \partial y_i/\partial x_j$;
@@ -253,7 +253,7 @@ def verify_identities(key: Key) -> Verified:
 
 
 def cauchy_schwarz(u: np.ndarray, v: np.ndarray) -> tuple[float, float]:
-    r"""$(|\langle u, v\rangle|, \lVert u\rVert \lVert v\rVert)$; the first is never larger (B20).
+    r"""$(|\langle u, v\rangle|, \lVert u\rVert \lVert v\rVert)$; the first is never larger.
 
     Both are equal exactly where u and v point the same way, or opposite ways.
     """

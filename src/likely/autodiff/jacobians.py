@@ -1,4 +1,4 @@
-r"""The Jacobians of the steps, and the two ways to multiply them (G3, G5, G7, G8).
+r"""The Jacobians of the steps, and the two ways to multiply them.
 
 A step $y = f(x, w)$ has an input Jacobian $\partial_x f \sim (c', c)$ and a weight Jacobian
 $\partial_w f \sim (c', p)$; for tensors the axes of y come first, those of x or w after
@@ -127,7 +127,7 @@ def _jacobian(trace: "Trace", step: Step, position: int, k: int) -> np.ndarray:
 def chain_product(
     jacobians: list[Any], order: str = "reverse"
 ) -> tuple[np.ndarray, int]:
-    r"""$J_l \cdots J_1$ from one end or the other, and the multiply-adds it took (G7).
+    r"""$J_l \cdots J_1$ from one end or the other, and the multiply-adds it took.
 
     Args:
         jacobians: $J_l, \dots, J_1$ as they stand in the product, the last step first.

@@ -1,4 +1,4 @@
-r"""The two orders in which the chain rule can be multiplied out (G5, G6, G7).
+r"""The two orders in which the chain rule can be multiplied out.
 
 Forward mode carries tangents along with the values: after step i,
 $\dot h_i = \sum_j \partial_j f_i\, \dot h_j$. One run gives one column of the Jacobian (one

@@ -1,4 +1,4 @@
-r"""Derivatives by differences, and gradients checked against them (G1).
+r"""Derivatives by differences, and gradients checked against them.
 
 | method | formula | error |
 |---|---|---|

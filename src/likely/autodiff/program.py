@@ -1,7 +1,7 @@
 """A function as a list of steps: what a jaxpr is, made to be read.
 
 Values are numbered; a step takes some of them and makes others. That is the
-evaluation trace $h_1 = f_1(x, w_1)$, $h_i = f_i(h_{i-1}, w_i)$ of the notes (G4),
+evaluation trace $h_1 = f_1(x, w_1)$, $h_i = f_i(h_{i-1}, w_i)$ of the notes,
 where any earlier value, not only the last one, may be an input.
 """
 

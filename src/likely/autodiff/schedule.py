@@ -1,4 +1,4 @@
-r"""When each value is made, kept, made again and forgotten in reverse mode (G8, G9).
+r"""When each value is made, kept, made again and forgotten in reverse mode.
 
 Cuts divide the steps into segments. On the way forward only the values that cross a cut
 are kept. On the way back each segment is computed again from the kept values, except

@@ -1,4 +1,4 @@
-"""How small should the step of a difference be (G1)?"""
+"""How small should the step of a difference be?"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

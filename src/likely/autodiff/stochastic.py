@@ -1,4 +1,4 @@
-r"""Gradients through sampling: two estimators of the same thing (G14).
+r"""Gradients through sampling: two estimators of the same thing.
 
 For $z \sim N(μ, LL^\top)$ and any f, the gradient of $E\,f(z)$ is the mean of either of
 

@@ -1,4 +1,4 @@
-"""The expression that a function of scalars computes, from its steps (G2)."""
+"""The expression that a function of scalars computes, from its steps."""
 
 import inspect
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-r"""Gradients, directional derivatives, Jacobian layouts and Taylor models (B9-B13).
+r"""Gradients, directional derivatives, Jacobian layouts and Taylor models.
 
 Numerator layout (002): $J_{ij} = \partial y_i/\partial x_j$, so row i is the gradient of
 output i, column j the effect of input j, $J \sim (m, n)$ for $f: R^n \to R^m$ and

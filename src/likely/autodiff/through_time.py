@@ -1,4 +1,4 @@
-r"""Backpropagation through time: who in the past is to blame for a loss now (G13).
+r"""Backpropagation through time: who in the past is to blame for a loss now.
 
 For $h_t = \text{cell}(θ, h_{t-1}, x_t)$ and a loss $L = \sum_t L_t(h_t)$,
 

@@ -1,6 +1,6 @@
-r"""Products of tensors, and the chain rule for tensors (B1-B8).
+r"""Products of tensors, and the chain rule for tensors.
 
-$X \sim (s_1, \dots, s_n)$ says that X is an array with these axes (B1); `shape` writes
+$X \sim (s_1, \dots, s_n)$ says that X is an array with these axes; `shape` writes
 it, the annotations of this library are that notation, and the tests execute them.
 """
 
@@ -77,7 +77,7 @@ def reduce(
 
 
 def contract(P: Tensor, Q: Tensor, axes: int = 1) -> Shaped[Array, "..."]:
-    r"""The contraction over the last `axes` axes of P and the first of Q (B7).
+    r"""The contraction over the last `axes` axes of P and the first of Q.
 
     $$T_{i \dots k \dots} = \sum_{j \dots} P_{i \dots j \dots}\, Q_{j \dots k \dots}$$
 
@@ -98,7 +98,7 @@ def contract(P: Tensor, Q: Tensor, axes: int = 1) -> Shaped[Array, "..."]:
 
 
 def chain(*jacobians: Tensor, between: Sequence[int]) -> Shaped[Array, "..."]:
-    r"""The chain rule for tensors (B8), the outermost derivative first.
+    r"""The chain rule for tensors, the outermost derivative first.
 
     $$\frac{\partial L}{\partial W} =
       \frac{\partial L}{\partial y} \cdot \frac{\partial y}{\partial W}$$

@@ -13,7 +13,7 @@ Numbers = Sequence[float] | Sequence[int] | np.ndarray
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Rows to learn from; supervised where `y` is not None (C1).
+    """Rows to learn from; supervised where `y` is not None.
 
     Example:
         ```python

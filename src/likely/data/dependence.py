@@ -1,4 +1,4 @@
-r"""Data that are not independent, or not from one distribution (A38, A71).
+r"""Data that are not independent, or not from one distribution.
 
 Everything that is fitted by a product of likelihoods assumes that they are. Here the
 assumption fails in three known ways, and `truth` says by how much.

@@ -1,4 +1,4 @@
-"""What a network is made of, and which of its units never speak (H9, H28)."""
+"""What a network is made of, and which of its units never speak."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

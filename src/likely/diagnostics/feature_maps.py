@@ -1,4 +1,4 @@
-r"""What the units of a network of images see: maps, filters, favourite inputs (K24)."""
+r"""What the units of a network of images see: maps, filters, favourite inputs."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-r"""The linear pieces of a network of ReLUs, exactly (H3, H8, H17).
+r"""The linear pieces of a network of ReLUs, exactly.
 
 A network whose activations have one kink, at 0, is linear wherever no unit changes its
 sign. In one dimension the pieces are intervals between *joints*, at most D + 1 of them

@@ -1,7 +1,7 @@
 r"""How signals pass through a network: forward, backward, and how smooth they stay.
 
-**Variance** (G15): of what each layer makes, and of the gradient that comes back to it.
-**Shattered gradients** (G16): along a line of inputs $x_0, x_1, \dots$ the slopes
+**Variance**: of what each layer makes, and of the gradient that comes back to it.
+**Shattered gradients**: along a line of inputs $x_0, x_1, \dots$ the slopes
 $g_t = \partial y/\partial x_t$ of a shallow network resemble their neighbours; those of a
 deep one soon look like white noise; residual connections keep them alike. Over draws of
 the first weights,

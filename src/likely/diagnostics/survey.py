@@ -1,4 +1,4 @@
-r"""Sizes, receptive fields and work of any model (K4, K10, K12)."""
+r"""Sizes, receptive fields and work of any model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-r"""Does a model respect a change of its inputs (K13)?
+r"""Does a model respect a change of its inputs?
 
 Equivariant: $f(t(x)) = s(f(x))$, the answer moves along, as a convolution's does under
 shifts. Invariant: $f(t(x)) = f(x)$, it stays, as that of a mean over all positions.

@@ -1,4 +1,4 @@
-r"""Calibration: do things said with probability p happen with frequency p (C33, C34)?
+r"""Calibration: do things said with probability p happen with frequency p?
 
 For classes, rows are binned by confidence; the expected calibration error is
 $\sum_b \frac{n_b}{n} |\text{frequency}_b - \text{confidence}_b|$. For numbers, the probability

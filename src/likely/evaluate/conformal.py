@@ -1,4 +1,4 @@
-r"""Conformal prediction: intervals and sets that cover, whatever the model (C36).
+r"""Conformal prediction: intervals and sets that cover, whatever the model.
 
 Take a score s(x, y) that is large where y does not fit x. On n rows that the model did
 not see, let q be the $\lceil (n+1)(1-α) \rceil$-th smallest score. Then

@@ -1,4 +1,4 @@
-r"""How well two maps of classes agree: intersection over union (K26)."""
+r"""How well two maps of classes agree: intersection over union."""
 
 from typing import Any
 

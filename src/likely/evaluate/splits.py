@@ -1,4 +1,4 @@
-r"""Splits and folds as weights: what is held out has weight 0 (C1).
+r"""Splits and folds as weights: what is held out has weight 0.
 
 Nothing is cut into pieces: a split is weights for training and weights for what is held
 out, so a hundred of them are one `vmap`. A user's weights are multiplied in, and rows

@@ -1,4 +1,4 @@
-r"""Decisions by a threshold: $C_δ(x) = 1[h(x) > δ]$, and what each δ costs (C31).
+r"""Decisions by a threshold: $C_δ(x) = 1[h(x) > δ]$, and what each δ costs.
 
 Precision TP/(TP+FP) says how many of those called positive are; recall TP/(TP+FN) how
 many of the positives are called. A higher δ calls fewer: recall falls, precision mostly

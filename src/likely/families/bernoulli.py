@@ -1,4 +1,4 @@
-r"""The Bernoulli family: two classes and binary cross-entropy (A18, C13, C18)."""
+r"""The Bernoulli family: two classes and binary cross-entropy."""
 
 from typing import Any, ClassVar
 

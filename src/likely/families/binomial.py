@@ -1,4 +1,4 @@
-r"""The binomial family: successes among n trials (A19)."""
+r"""The binomial family: successes among n trials."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-r"""The categorical family: softmax and cross-entropy (A20, C14, C16, D16)."""
+r"""The categorical family: softmax and cross-entropy."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-r"""Conditioning a joint Gaussian on some of its coordinates (A28)."""
+r"""Conditioning a joint Gaussian on some of its coordinates."""
 
 from collections.abc import Sequence
 

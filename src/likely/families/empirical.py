@@ -1,4 +1,4 @@
-r"""The empirical distribution: a point mass on each observation (A31, C27).
+r"""The empirical distribution: a point mass on each observation.
 
 $$q(y) = \sum_i \frac{w_i}{\sum_j w_j}\, δ(y - y_i).$$
 

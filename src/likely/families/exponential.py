@@ -1,4 +1,4 @@
-r"""The exponential family of waiting times (A25)."""
+r"""The exponential family of waiting times."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-r"""The gamma family: positive values with a constant coefficient of variation (A29)."""
+r"""The gamma family: positive values with a constant coefficient of variation."""
 
 from typing import Any, ClassVar
 

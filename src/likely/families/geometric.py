@@ -1,4 +1,4 @@
-r"""The geometric family: failures before the first success (A23)."""
+r"""The geometric family: failures before the first success."""
 
 from typing import Any, ClassVar
 

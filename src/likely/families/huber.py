@@ -1,4 +1,4 @@
-r"""The density whose negative logarithm is Huber's loss (C8)."""
+r"""The density whose negative logarithm is Huber's loss."""
 
 from typing import Any, ClassVar
 

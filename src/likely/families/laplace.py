@@ -1,4 +1,4 @@
-r"""The Laplace family: absolute loss and medians (A30, C6, C7)."""
+r"""The Laplace family: absolute loss and medians."""
 
 from typing import Any, ClassVar
 

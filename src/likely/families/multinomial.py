@@ -1,4 +1,4 @@
-r"""The multinomial family: counts of c classes among n draws (A21)."""
+r"""The multinomial family: counts of c classes among n draws."""
 
 from typing import Any, ClassVar
 

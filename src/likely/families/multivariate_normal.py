@@ -1,4 +1,4 @@
-r"""The multivariate normal family: one joint density for several outputs (A27, C26)."""
+r"""The multivariate normal family: one joint density for several outputs."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-r"""The negative binomial family: counts with extra variance (A22)."""
+r"""The negative binomial family: counts with extra variance."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-r"""The normal family: fixed, shared or modelled scale (A26, C5, C22, C23)."""
+r"""The normal family: fixed, shared or modelled scale."""
 
 from typing import Any, ClassVar
 

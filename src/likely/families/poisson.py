@@ -1,4 +1,4 @@
-r"""The Poisson family: counts at a rate (A24)."""
+r"""The Poisson family: counts at a rate."""
 
 from typing import Any, ClassVar
 

@@ -1,4 +1,4 @@
-r"""Several outputs at once, independent given x, of mixed kinds (C24, C25)."""
+r"""Several outputs at once, independent given x, of mixed kinds."""
 
 from typing import Any, ClassVar
 

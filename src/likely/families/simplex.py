@@ -1,9 +1,9 @@
-r"""The simplex and the ways onto it: softmax, sigmoid and their inverses (C15-C19).
+r"""The simplex and the ways onto it: softmax, sigmoid and their inverses.
 
 $$\operatorname{softmax}(x)_i = \frac{e^{x_i}}{\sum_j e^{x_j}}, \qquad
   \operatorname{logsumexp}(x) = c + \log\sum_j e^{x_j - c},\quad c = \max_j x_j .$$
 
-With two outputs, softmax is the sigmoid of their difference (D16).
+With two outputs, softmax is the sigmoid of their difference.
 """
 
 import jax

@@ -1,4 +1,4 @@
-r"""Correlation, and regression to the mean (A47, A48).
+r"""Correlation, and regression to the mean.
 
 $$ρ = \frac{\mathrm{Cov}(X, Y)}{s_X s_Y} \in [-1, 1], \qquad
   E[Y \mid X = x] - \bar y = ρ\,\frac{s_Y}{s_X}\,(x - \bar x)$$

@@ -101,7 +101,7 @@ class Estimate(eqx.Module):
 
     @property
     def mcfadden(self) -> float:
-        """1 − l(model)/l(null), McFadden's pseudo R² (D13)."""
+        """1 − l(model)/l(null), McFadden's pseudo R²."""
         return 1 - self.log_likelihood / self.null_log_likelihood
 
     @property

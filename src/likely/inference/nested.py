@@ -4,7 +4,7 @@ $$F = \frac{(\mathrm{RSS}_1 - \mathrm{RSS}_2)/(p_2 - p_1)}{\mathrm{RSS}_2/(n - p
   \sim F_{p_2 - p_1,\; n - p_2}, \qquad
   Λ = 2(l_2 - l_1) \sim χ^2_{p_2 - p_1} \text{ for large n},$$
 
-where the first model is the second with some coefficients fixed (A43, A44).
+where the first model is the second with some coefficients fixed.
 """
 
 from typing import Any, NamedTuple
@@ -64,7 +64,7 @@ def likelihood_ratio_test(
 def t_test(
     first: Any, second: Any, *, weights: Any = None, equal_variances: bool = True
 ) -> TestResult:
-    r"""Whether two groups have the same mean (A42).
+    r"""Whether two groups have the same mean.
 
     $t = (m_1 - m_2) / \sqrt{s^2 (1/n_1 + 1/n_2)}$ with the pooled variance s² and
     $n_1 + n_2 - 2$ degrees of freedom; Welch's test where variances are not equal.
@@ -92,7 +92,7 @@ def t_test(
 
 
 def anova(*groups: Any, weights: Any = None) -> TestResult:
-    r"""Whether several groups have the same mean (A43).
+    r"""Whether several groups have the same mean.
 
     F = (mean square between groups) / (mean square within): the nested test of one
     mean for all against a mean for each.

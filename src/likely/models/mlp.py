@@ -1,4 +1,4 @@
-r"""The multilayer perceptron: dense layers with a nonlinearity between (H1, H2, H4)."""
+r"""The multilayer perceptron: dense layers with a nonlinearity between."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -3,7 +3,7 @@ r"""The negative log-likelihood, with its prior: the objective of the recipe.
 $$\frac{\sum_i w_i\,(-\log p(y_i \mid η_i))}{\sum_i w_i} \;-\; \frac{\log p(φ)}{\sum_i w_i},
   \qquad η = f(x; φ),$$
 
-in nats per unit of weight (A59, A60, C2, C27, C28, C30). Minimising it is minimising
+in nats per unit of weight. Minimising it is minimising
 the empirical risk, and the KL divergence from the empirical distribution to the model.
 """
 

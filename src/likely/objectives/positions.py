@@ -1,4 +1,4 @@
-r"""The likelihood of images and sequences of outcomes: one η for each position (K26)."""
+r"""The likelihood of images and sequences of outcomes: one η for each position."""
 
 import equinox as eqx
 from jaxtyping import Array, Float

@@ -1,4 +1,4 @@
-r"""Priors on φ: a penalty is −log p(φ) (A60, A62, J1, J2).
+r"""Priors on φ: a penalty is −log p(φ).
 
 Every strength is scikit-learn's: `GaussianPrior(alpha)` adds $\frac{α}{2}\lVert w\rVert^2$
 to the *summed* negative log-likelihood, so w ~ N(0, 1/α). (Weight decay written as

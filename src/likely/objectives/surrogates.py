@@ -1,4 +1,4 @@
-r"""Losses of a margin that are not likelihoods, kept apart and saying so (C9-C12).
+r"""Losses of a margin that are not likelihoods, kept apart and saying so.
 
 Labels here are y ∈ {−1, +1} and the margin is $m = y f(x)$, positive if and only if the
 sign is right. The 0/1 loss is what one means and cannot be minimised by slopes; hinge

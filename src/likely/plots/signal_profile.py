@@ -1,4 +1,4 @@
-"""Variances of values and gradients over the depth of networks (G15)."""
+"""Variances of values and gradients over the depth of networks."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -24,7 +24,7 @@ def trace(
 ) -> Figure:
     """Three panels over the steps, logarithmic where all values are positive.
 
-    The gradient may well grow while the loss falls (F22).
+    The gradient may well grow while the loss falls.
 
     Args:
         runs: a solution, or several by name.

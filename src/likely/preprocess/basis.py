@@ -1,4 +1,4 @@
-r"""Bases: columns made of columns, so that a linear model can bend (D10, D11, D18).
+r"""Bases: columns made of columns, so that a linear model can bend.
 
 $η = \sum_k w_k φ_k(x)$ is linear in w whatever the functions φ are. Each basis is a
 transformer for scikit-learn's pipelines, and can be given to a linear model as `basis=`.

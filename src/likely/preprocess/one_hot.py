@@ -1,4 +1,4 @@
-r"""One-hot vectors (C20): class y becomes the unit vector $e_y$.
+r"""One-hot vectors: class y becomes the unit vector $e_y$.
 
 Any two classes are then $\lVert e_i - e_j \rVert = \sqrt 2$ apart: no order, and no
 class nearer than another.

@@ -1,4 +1,4 @@
-"""Categories as columns of 0 and 1 (C20)."""
+"""Categories as columns of 0 and 1."""
 
 from collections.abc import Sequence
 from typing import Any, no_type_check

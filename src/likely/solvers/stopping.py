@@ -1,4 +1,4 @@
-r"""Stopping rules: when an iteration has done enough (D6, F22).
+r"""Stopping rules: when an iteration has done enough.
 
 Rules are values and compose: `Adam(..., stop=(GradientNorm(1e-6), RelativeLoss(1e-9)))`
 stops at the first that holds. The step limit and divergence need no rule.
@@ -46,7 +46,7 @@ class AbstractStop(eqx.Module):
 
 
 class ParameterChange(AbstractStop):
-    r"""$\lVert θ_{t+1} - θ_t\rVert^2 < ε$: the parameters have come to rest (D6)."""
+    r"""$\lVert θ_{t+1} - θ_t\rVert^2 < ε$: the parameters have come to rest."""
 
     tolerance: Real = real(1e-12)
     reason: ClassVar[int] = PARAMETERS

@@ -1,4 +1,4 @@
-r"""Networks of images as estimators: y | x ~ p(y | f(x; φ)) with f convolutional (K22)."""
+r"""Networks of images as estimators: y | x ~ p(y | f(x; φ)) with f convolutional."""
 
 from typing import Any, ClassVar, no_type_check
 

@@ -1,4 +1,4 @@
-r"""Segmentation: a class for each pixel, by a U-Net (K26, K31)."""
+r"""Segmentation: a class for each pixel, by a U-Net."""
 
 from typing import Any, ClassVar, no_type_check
 

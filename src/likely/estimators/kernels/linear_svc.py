@@ -1,4 +1,4 @@
-r"""The linear support vector machine in the primal (D19-D21)."""
+r"""The linear support vector machine in the primal."""
 
 import warnings
 from typing import Any, no_type_check

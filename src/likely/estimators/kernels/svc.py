@@ -1,4 +1,4 @@
-r"""Support vector classification by the dual (D19, D20, D22-D26)."""
+r"""Support vector classification by the dual."""
 
 from collections.abc import Callable
 from itertools import combinations

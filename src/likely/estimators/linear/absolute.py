@@ -1,4 +1,4 @@
-r"""Least absolute deviations by an interior-point method: exact, safe to `vmap` (C6).
+r"""Least absolute deviations by an interior-point method: exact, safe to `vmap`.
 
 $\min_b \sum_i w_i |y_i - a_i b|$ is a linear program. Its dual has a variable
 $x_i \in (0, 1)$ for each row (1/2 + half the sign of its residual at the end),

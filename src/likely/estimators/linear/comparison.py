@@ -98,7 +98,7 @@ def _held_out(a, b, X, y, sample_weight) -> NatsDifference:
 def linearity_test(
     X: Any, y: Any, *, column: int = 0, n_knots: int = 5, sample_weight: Any = None
 ) -> TestResult:
-    """Whether a column acts along a line: F of a natural spline against it (A44).
+    """Whether a column acts along a line: F of a natural spline against it.
 
     All columns take part linearly in both models; in the larger one this column may bend.
 

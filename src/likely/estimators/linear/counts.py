@@ -1,4 +1,4 @@
-r"""Regression of counts: Poisson and negative binomial, with exposure (D1, A22, A24)."""
+r"""Regression of counts: Poisson and negative binomial, with exposure."""
 
 from abc import ABC
 from typing import Any, no_type_check

@@ -262,7 +262,7 @@ def _quantile(x: np.ndarray, w: np.ndarray, q: float) -> float:
 
 
 def r_squared(y: np.ndarray, fitted: np.ndarray, w: np.ndarray, *, centred: bool):
-    """Explained over total variance, 1 − RSS/TSS, squared correlation (D12)."""
+    """Explained over total variance, 1 − RSS/TSS, squared correlation."""
     n = w.sum()
     mean = w @ y / n if centred else 0.0
     total = w @ (y - mean) ** 2

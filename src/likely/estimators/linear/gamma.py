@@ -1,4 +1,4 @@
-r"""Gamma regression: positive values whose spread grows with their mean (A29)."""
+r"""Gamma regression: positive values whose spread grows with their mean."""
 
 from typing import Any, no_type_check
 

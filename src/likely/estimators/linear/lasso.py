@@ -1,4 +1,4 @@
-r"""The lasso and the elastic net: squared loss with an absolute penalty (D9)."""
+r"""The lasso and the elastic net: squared loss with an absolute penalty."""
 
 from abc import ABC
 from typing import Any, no_type_check

@@ -1,4 +1,4 @@
-r"""Logistic regression, binary and multinomial (A45, C31, D13-D16)."""
+r"""Logistic regression, binary and multinomial."""
 
 import warnings
 from typing import Any, no_type_check

@@ -1,4 +1,4 @@
-r"""Linear regression, plain and ridge: y | x ~ N(x·w + b, σ²) (D1-D4, D7, D8)."""
+r"""Linear regression, plain and ridge: y | x ~ N(x·w + b, σ²)."""
 
 from abc import ABC
 from typing import Any, no_type_check

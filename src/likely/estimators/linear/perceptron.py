@@ -1,4 +1,4 @@
-r"""The perceptron: a threshold neuron that learns from its mistakes (D17).
+r"""The perceptron: a threshold neuron that learns from its mistakes.
 
 $1[w·x + b \ge 0]$, and for each row on the wrong side $w \leftarrow w \pm x$. Here all mistakes
 of a pass move w at once, each as often as its weight says, so the order of rows does not matter

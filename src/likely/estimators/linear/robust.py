@@ -1,4 +1,4 @@
-r"""Regression that outliers do not pull: Huber's loss and absolute deviations (C6-C8)."""
+r"""Regression that outliers do not pull: Huber's loss and absolute deviations."""
 
 from typing import Any, no_type_check
 

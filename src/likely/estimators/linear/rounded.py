@@ -1,4 +1,4 @@
-r"""Classes as rounded numbers: the baseline that shows a false order (C21).
+r"""Classes as rounded numbers: the baseline that shows a false order.
 
 Classes 0, ..., c−1 are regressed as if they were numbers, and the prediction is
 rounded. As a distribution, a normal cut at the half-integers:

@@ -1,4 +1,4 @@
-r"""Smooth regression: penalised natural cubic splines, one curve for each column (D11).
+r"""Smooth regression: penalised natural cubic splines, one curve for each column.
 
 $$y = b + \sum_j f_j(x_j) + ε, \qquad
   \min \sum_i w_i r_i^2 + \sum_j λ_j \int f_j''(x)^2\,dx.$$

@@ -14,7 +14,6 @@ from jaxtyping import Array, Float, PyTree
 
 from likely.core.compiling import lean_jit
 from likely.core.rows import fill_absent
-from likely.estimators.networks.lanes import SPECIAL
 from likely.estimators.networks.learner import Network, NetworkLearner, RowScaling
 from likely.inference import resampled_weights
 from likely.solvers import Minibatches, Validation
@@ -150,8 +149,6 @@ def train(members: Member, shared: Rows, **options: Any) -> Network:
         members, shared = single((members, shared))
         if len(members.w) > 1:
             mesh = options.pop("mesh", None)
-            if mesh is None:
-                options["special"] = SPECIAL
             if mesh is None and jax.device_count() > 1:
                 mesh = jax.make_mesh((jax.device_count(),), ("members",))
             found = train_members(plan, members, shared, mesh=mesh, **options)

@@ -1,4 +1,4 @@
-r"""Random forests: bootstraps and feature subsets, averaged as distributions (D29).
+r"""Random forests: bootstraps and feature subsets, averaged as distributions.
 
 Each tree sees every row as often as a bootstrap draws it (a weight) and looks at a few
 features at each split. The forest's prediction is the mixture of its leaves,

@@ -1,4 +1,4 @@
-r"""Decision trees: a distribution in each leaf (D28).
+r"""Decision trees: a distribution in each leaf.
 
 Splits are chosen one at a time for the largest gain in log-likelihood (entropy: the
 information gain $H(\text{parent}) - \sum_c \frac{n_c}{n} H(c)$), or in Gini's impurity or

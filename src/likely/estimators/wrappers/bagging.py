@@ -1,9 +1,9 @@
-r"""Bagging: the same learner on many bootstraps, averaged as distributions (D30, D31).
+r"""Bagging: the same learner on many bootstraps, averaged as distributions.
 
 Member m sees each row as often as its bootstrap draws it, which is a weight, and a
 subset of the columns, which is a mask. The prediction is the mixture of the members,
 $p(y \mid x) = \frac1M \sum_m p_m(y \mid x)$. Averaging leaves the bias of a learner alone and takes
-away the part of its variance that members do not share (E2).
+away the part of its variance that members do not share.
 """
 
 from typing import Any, no_type_check

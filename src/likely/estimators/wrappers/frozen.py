@@ -1,4 +1,4 @@
-r"""A fitted network as a source of features for another predictor (Q2).
+r"""A fitted network as a source of features for another predictor.
 
 The states of a layer of a network that was trained elsewhere are vectors that already know
 something about x. The network is not touched: a new, small model learns from them.

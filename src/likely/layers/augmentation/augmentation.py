@@ -1,4 +1,4 @@
-r"""Augmentation: other images with the same label, made while training (J7).
+r"""Augmentation: other images with the same label, made while training.
 
 Each step draws, for each of its images, a shift, a turn, a stretch, a mirror and so on,
 all of them functions of (seed, step); the drawing and the resampling are part of the

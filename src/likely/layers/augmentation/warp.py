@@ -1,7 +1,7 @@
 r"""Images shifted, turned and stretched: each pixel is looked up where it came from.
 
 The place p of the result, seen from the middle of the image, shows what was at
-$q = A p + b$; between pixels the value is bilinear (K19), or that of the nearest one.
+$q = A p + b$; between pixels the value is bilinear, or that of the nearest one.
 """
 
 import jax

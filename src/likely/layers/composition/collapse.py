@@ -1,4 +1,4 @@
-r"""Linear maps that meet become one: what is left of depth without nonlinearity (H7, H10)."""
+r"""Linear maps that meet become one: what is left of depth without nonlinearity."""
 
 import equinox as eqx
 

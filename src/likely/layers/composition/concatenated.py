@@ -1,4 +1,4 @@
-"""The skip connection that concatenates: (f(x), x) side by side (K31)."""
+"""The skip connection that concatenates: (f(x), x) side by side."""
 
 import equinox as eqx
 import jax.numpy as jnp

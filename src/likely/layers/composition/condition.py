@@ -1,4 +1,4 @@
-r"""Networks that are told something beside their input: a time, a class (K31).
+r"""Networks that are told something beside their input: a time, a class.
 
 A condition reaches every `Shifted` layer inside a network without passing through the
 layers between: `Conditional` binds it, and what is left is a network as any other.

@@ -1,4 +1,4 @@
-"""What every layer of a network makes: pre-activations, activations (H9)."""
+"""What every layer of a network makes: pre-activations, activations."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-r"""The residual connection: $h + f(h)$ (I10, I15)."""
+r"""The residual connection: $h + f(h)$."""
 
 import equinox as eqx
 import jax

@@ -1,4 +1,4 @@
-r"""Convolution over sequences and images (K1, K2, K3, K6, K7, K8, K9, K10, K14, K15)."""
+r"""Convolution over sequences and images."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-r"""Correlation of images with filters, and its two adjoints: three bilinear maps (K3, K20).
+r"""Correlation of images with filters, and its two adjoints: three bilinear maps.
 
 $$C(x, f)_{n,i,o} = \sum_{k,c} x_{n,\,iS + kD - P,\,c}\; f_{k,c,o}$$
 

@@ -1,4 +1,4 @@
-r"""Pooling: the largest, smallest or mean value of each window (K16)."""
+r"""Pooling: the largest, smallest or mean value of each window."""
 
 from collections.abc import Sequence
 from functools import partial, reduce

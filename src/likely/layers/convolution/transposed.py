@@ -1,4 +1,4 @@
-r"""Transposed convolution: the adjoint of a strided one (K20)."""
+r"""Transposed convolution: the adjoint of a strided one."""
 
 import math
 from collections.abc import Sequence

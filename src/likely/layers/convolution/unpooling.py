@@ -1,4 +1,4 @@
-r"""Max unpooling: values go back to where the largest ones stood (K18)."""
+r"""Max unpooling: values go back to where the largest ones stood."""
 
 import equinox as eqx
 import jax

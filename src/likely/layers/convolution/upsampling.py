@@ -1,4 +1,4 @@
-r"""Upsampling without parameters: nearest and bilinear (K17, K19)."""
+r"""Upsampling without parameters: nearest and bilinear."""
 
 from collections.abc import Sequence
 

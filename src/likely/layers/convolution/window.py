@@ -1,4 +1,4 @@
-r"""Windows that slide over positions: their sizes, and how many places they have (K4)."""
+r"""Windows that slide over positions: their sizes, and how many places they have."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-r"""Batch normalisation with weighted, threaded running statistics (I5, I6, I7)."""
+r"""Batch normalisation with weighted, threaded running statistics."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-r"""Layer normalisation: over the features of one row (I8)."""
+r"""Layer normalisation: over the features of one row."""
 
 from functools import partial
 

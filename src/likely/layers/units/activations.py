@@ -35,7 +35,7 @@ class AbstractActivation(eqx.Module):
 
 
 class LeakyReLU(AbstractActivation):
-    r"""$s$ where $s \ge 0$, else $a s$ (H26)."""
+    r"""$s$ where $s \ge 0$, else $a s$."""
 
     slope: float = eqx.field(static=True, default=0.01, converter=float)
 
@@ -44,7 +44,7 @@ class LeakyReLU(AbstractActivation):
 
 
 class PReLU(AbstractActivation):
-    r"""$s$ where $s \ge 0$, else $a_j s$ with a slope learned for each unit j (H27)."""
+    r"""$s$ where $s \ge 0$, else $a_j s$ with a slope learned for each unit j."""
 
     slope: Float[Array, " d"]
 
@@ -56,7 +56,7 @@ class PReLU(AbstractActivation):
 
 
 class ELU(AbstractActivation):
-    r"""$s$ where $s \ge 0$, else $α(e^s - 1)$ (H30); smooth for α = 1."""
+    r"""$s$ where $s \ge 0$, else $α(e^s - 1)$; smooth for α = 1."""
 
     alpha: float = eqx.field(static=True, default=1.0, converter=float)
 
@@ -65,7 +65,7 @@ class ELU(AbstractActivation):
 
 
 class Sigmoid(AbstractActivation):
-    r"""$1/(1 + e^{-as})$ (H31), which tends to a step as a grows."""
+    r"""$1/(1 + e^{-as})$, which tends to a step as a grows."""
 
     slope: float = eqx.field(static=True, default=1.0, converter=float)
 
@@ -81,7 +81,7 @@ class GELU(AbstractActivation):
 
 
 class PolynomialActivation(AbstractActivation):
-    r"""$s^p$ (H34). Unstable: depth k makes a polynomial of degree $p^k$."""
+    r"""$s^p$. Unstable: depth k makes a polynomial of degree $p^k$."""
 
     power: int = eqx.field(static=True, default=2)
 
@@ -96,7 +96,7 @@ class PolynomialActivation(AbstractActivation):
 
 
 class Heaviside(AbstractActivation):
-    r"""$1[s \ge 0]$ (H35).
+    r"""$1[s \ge 0]$.
 
     Its derivative is 0 wherever it has one, so nothing below it learns; with
     `straight_through` the way back takes it for the identity.

@@ -1,4 +1,4 @@
-r"""The dense layer: $XW + 1b$ (D2, D3, H6)."""
+r"""The dense layer: $XW + 1b$."""
 
 import equinox as eqx
 import jax.numpy as jnp

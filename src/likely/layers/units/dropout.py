@@ -1,4 +1,4 @@
-r"""Dropout: noise that multiplies (J5)."""
+r"""Dropout: noise that multiplies."""
 
 import math
 

@@ -1,4 +1,4 @@
-r"""How weights start (I1, I3, I4, I15): $b = 0$ and $W_{ij} \sim N(0, σ^2)$, mostly.
+r"""How weights start: $b = 0$ and $W_{ij} \sim N(0, σ^2)$, mostly.
 
 A layer from $D$ inputs to $D'$ outputs multiplies the variance of a signal by
 $\frac12 D σ^2$ after a ReLU, and that of a gradient by $\frac12 D' σ^2$ on the way back.

@@ -77,7 +77,7 @@ def residual_block(
     axes: int = 2,
     key: Key,
 ) -> Residual:
-    r"""$h + f(h)$ with f = norm, bend, convolve, norm, bend, convolve (I12, I14).
+    r"""$h + f(h)$ with f = norm, bend, convolve, norm, bend, convolve.
 
     The bend stands before the convolution, so that a block can lower h as well as raise
     it. Where the size changes the shortcut is a convolution of size 1.
@@ -91,7 +91,7 @@ def residual_block(
         dropout: the probability to drop a value before the last convolution.
         init: how filters start.
         zero: whether the last convolution starts at zero, and the block so as the
-            identity (I15).
+            identity.
         axes: 1 for sequences, 2 for images.
         key: for the first filters.
     """

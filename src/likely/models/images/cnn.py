@@ -1,4 +1,4 @@
-r"""Convolutional networks: convolve, bend, pool, again; then a perceptron (K22, K23)."""
+r"""Convolutional networks: convolve, bend, pool, again; then a perceptron."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-r"""Residual networks of images, in pre-activation order (I10, I12, I14, I15)."""
+r"""Residual networks of images, in pre-activation order."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-r"""The U-Net: down to few positions and many channels, and back, with skips (K31)."""
+r"""The U-Net: down to few positions and many channels, and back, with skips."""
 
 from collections.abc import Sequence
 
@@ -179,7 +179,7 @@ def timed(
 def super_resolution(
     settings: UNet, shape: Sequence[int], *, scale: int = 2, key: Key
 ) -> Chain:
-    """Images with `scale` times as many positions: bilinear, and what a U-Net adds (K27).
+    """Images with `scale` times as many positions: bilinear, and what a U-Net adds.
 
     With `UNet(zero=True)` it starts as bilinear interpolation.
     """

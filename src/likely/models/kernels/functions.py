@@ -10,8 +10,8 @@ r"""Kernels: inner products K(x, z) = ⟨φ(x), φ(z)⟩ of features nobody has 
 | a function | f(X, Z) → (n, m) | |
 
 A symmetric function is a kernel if and only if every Gram matrix is positive
-semi-definite (D25): `definiteness` looks. `polynomial_features` and `disc_feature` are
-feature maps written out (D26).
+semi-definite: `definiteness` looks. `polynomial_features` and `disc_feature` are
+feature maps written out.
 """
 
 from collections.abc import Callable
@@ -186,7 +186,7 @@ def disc_feature(X: Any) -> Float[np.ndarray, "n 1"]:
 def structural_risk(
     empirical: float | int, n: int, h: float | int, *, eta: float = 0.05
 ) -> float:
-    r"""Vapnik's bound on the risk, true with probability 1 − η (D27).
+    r"""Vapnik's bound on the risk, true with probability 1 − η.
 
     $$R \le R_{emp} + \sqrt{\frac{h(\log(2n/h) + 1) - \log(η/4)}{n}}$$
 

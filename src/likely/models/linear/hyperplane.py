@@ -1,4 +1,4 @@
-r"""Planes in d dimensions: sides, distances, projections (B36, B37, D17).
+r"""Planes in d dimensions: sides, distances, projections.
 
 $\{x : w·(x - p) = 0\} = \{x : w·x + b = 0\}$ with $b = -w·p$. The signed distance of x is
 $t = (w·x + b)/\lVert w\rVert$, positive on the side to which w points; the nearest point of

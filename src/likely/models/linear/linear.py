@@ -1,4 +1,4 @@
-r"""The linear model: $η = XW + 1b$ (D1-D3, D14, D15)."""
+r"""The linear model: $η = XW + 1b$."""
 
 import equinox as eqx
 import jax

@@ -1,4 +1,4 @@
-r"""Coordinate ascent: one block of variables at a time (F19).
+r"""Coordinate ascent: one block of variables at a time.
 
 $$θ_b \leftarrow \arg\min_{θ_b} f(θ_1, \dots, θ_b, \dots), \qquad
   b = 1, 2, \dots, 1, 2, \dots$$

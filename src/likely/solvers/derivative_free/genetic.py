@@ -1,4 +1,4 @@
-r"""A genetic algorithm: a population instead of a slope (F18).
+r"""A genetic algorithm: a population instead of a slope.
 
 Each generation: the fitter of a few random members become parents (tournament), a child
 lies on the line through two parents or a little beyond, entry by entry (crossover),

@@ -1,4 +1,4 @@
-r"""Gradient clipping: survive a cliff of the loss (F20)."""
+r"""Gradient clipping: survive a cliff of the loss."""
 
 from abc import abstractmethod
 

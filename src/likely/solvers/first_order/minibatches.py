@@ -1,4 +1,4 @@
-r"""Minibatches: shuffle, cut, reshuffle (F4-F6).
+r"""Minibatches: shuffle, cut, reshuffle.
 
 An epoch is a permutation of the n rows, cut into $b = \lceil n/\text{size}\rceil$
 batches of $r = \lceil n/b\rceil$ rows; where b does not divide n, the last few batches

@@ -1,4 +1,4 @@
-r"""Noise in training: on inputs, weights or targets (J6). In use there is none.
+r"""Noise in training: on inputs, weights or targets. In use there is none.
 
 Small Gaussian noise on the inputs of least squares is, in expectation, a penalty
 $\tfrac12 σ^2\lVert\nabla_x f\rVert^2$ on the slope of the model (for a linear model: ridge);

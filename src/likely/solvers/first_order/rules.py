@@ -1,4 +1,4 @@
-r"""First-order solvers: rules that move along the gradient $g = \nabla f(θ)$ (F1-F15).
+r"""First-order solvers: rules that move along the gradient $g = \nabla f(θ)$.
 
 Each is a rule (one Optax transformation) on the same loop. η is a number or a schedule,
 and `batch_size` makes any of them stochastic: None is the full gradient, 1 is a
@@ -238,14 +238,14 @@ def _held(on: str) -> Callable[[PyTree], PyTree]:
 
 
 def steepest(g: PyTree) -> PyTree:
-    r"""$g/\lVert g\rVert$, the unit direction of steepest ascent, or 0 (F2)."""
+    r"""$g/\lVert g\rVert$, the unit direction of steepest ascent, or 0."""
     length = norm(g)
     scale = jnp.where(length > 0, 1 / jnp.where(length > 0, length, 1.0), 0.0)
     return jax.tree.map(lambda leaf: scale.astype(leaf.dtype) * leaf, g)
 
 
 def descends(direction: PyTree, g: PyTree) -> Bool[Array, ""]:
-    """Whether a direction goes down: its angle with the gradient exceeds π/2 (F2)."""
+    """Whether a direction goes down: its angle with the gradient exceeds π/2."""
     return jnp.asarray(optax.tree.vdot(direction, g)) < 0
 
 

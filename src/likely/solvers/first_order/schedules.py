@@ -1,4 +1,4 @@
-r"""Learning-rate schedules: η as a function of the step t (F7).
+r"""Learning-rate schedules: η as a function of the step t.
 
 A schedule is a value, given to a solver in place of a number:
 `Adam(rate=WarmUp(100, Cosine(1e-3, 2000)))`. Steps count updates; with b batches an

@@ -3,7 +3,7 @@ r"""Exact least squares: one solve by QR or SVD for objectives quadratic in η.
 At any η₀ a quadratic loss has the working response $z = η_0 - l'/l''$ and weights
 $w\,l''$; the minimiser of $\sum w\,l''(z - AB)^2$ plus a quadratic penalty is the minimiser
 of the objective. So this is *another solver for the same objective*, and knows
-nothing of the normal distribution that makes it quadratic (D1, D4, D7, D8).
+nothing of the normal distribution that makes it quadratic.
 
 For $\frac12\sum_i (y_i - x_i w)^2 + \frac{α}{2}\lVert w\rVert^2$ that is
 $(X^\top X + αI)^{-1} X^\top y$. (Notes print this beside objectives with other factors: with

@@ -1,4 +1,4 @@
-r"""Ridge regression from one decomposition: `vmap` over α costs almost nothing (D8).
+r"""Ridge regression from one decomposition: `vmap` over α costs almost nothing.
 
 With weighted means removed, $B = V (Λ + αI)^{-1} V^\top X^\top W Y$ where
 $X^\top W X = V Λ V^\top$; with more columns than rows, by the rows instead,

@@ -1,4 +1,4 @@
-r"""Coordinate descent for linear models with a quadratic loss and an L1 penalty (D9).
+r"""Coordinate descent for linear models with a quadratic loss and an L1 penalty.
 
 With the second moments G = AᵀHA and c = AᵀHz (H the weighted curvatures, z the working
 response, as in `LeastSquares`) and $q = c - Gb$, each coordinate in turn goes to its

@@ -1,4 +1,4 @@
-r"""The lasso and elastic net for a whole path of penalties (D9).
+r"""The lasso and elastic net for a whole path of penalties.
 
 $$\min_{b, b_0} \frac{1}{2\sum w}\sum_i w_i (y_i - x_i^\top b - b_0)^2
   + α\Bigl(ρ\lVert b\rVert_1 + \frac{1-ρ}{2}\lVert b\rVert^2\Bigr)$$

@@ -1,4 +1,4 @@
-r"""Proximal gradient descent: a smooth part and a kink with a proximal map (C7, D9).
+r"""Proximal gradient descent: a smooth part and a kink with a proximal map.
 
 $$x_{t+1} = \operatorname{prox}_{s\,h}\bigl(y_t - s\nabla f(y_t)\bigr), \qquad
   \operatorname{prox}_{s\,h}(v) = \arg\min_x\, s\,h(x) + \tfrac12\lVert x - v\rVert^2,$$

@@ -1,4 +1,4 @@
-r"""BFGS: the quasi-Newton method that keeps a whole inverse Hessian (F17).
+r"""BFGS: the quasi-Newton method that keeps a whole inverse Hessian.
 
 After a step $s = x_{t+1} - x_t$ with $y = g_{t+1} - g_t$ the approximation $C \approx H^{-1}$
 becomes the nearest symmetric matrix (in a weighted norm) with $Cy = s$:

@@ -1,4 +1,4 @@
-r"""Equality constraints through the Lagrangian: Newton on the KKT system (B28).
+r"""Equality constraints through the Lagrangian: Newton on the KKT system.
 
 A minimum of f subject to h(x) = 0 is a stationary point of $L = f - γ^\top h$:
 

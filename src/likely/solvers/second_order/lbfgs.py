@@ -1,4 +1,4 @@
-r"""L-BFGS: the quasi-Newton method that remembers the last few steps (F17).
+r"""L-BFGS: the quasi-Newton method that remembers the last few steps.
 
 The inverse Hessian is never formed; its product with the gradient comes from the
 last m pairs $s = x_{t+1} - x_t$, $y = g_{t+1} - g_t$ by the two-loop recursion.

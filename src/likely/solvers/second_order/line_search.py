@@ -1,4 +1,4 @@
-r"""Line search: how far to go along a direction (F8).
+r"""Line search: how far to go along a direction.
 
 Each search takes where the solver stands, a direction d with slope $g^\top d < 0$ and a
 first guess t, and returns the new point, the step size, and whether it found one:

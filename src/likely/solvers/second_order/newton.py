@@ -1,4 +1,4 @@
-r"""Newton's method: go to the minimum of the second-order Taylor polynomial (F16).
+r"""Newton's method: go to the minimum of the second-order Taylor polynomial.
 
 $$f(x + d) \approx f + g^\top d + \tfrac12 d^\top H d, \qquad d = -H^{-1} g,$$
 

@@ -1,4 +1,4 @@
-r"""Stationary points: where the gradient vanishes, the Hessian says what it is (B27).
+r"""Stationary points: where the gradient vanishes, the Hessian says what it is.
 
 All eigenvalues positive: a minimum; all negative: a maximum; of both signs: a saddle.
 Where some are zero the second derivatives cannot tell.
@@ -92,7 +92,7 @@ def _derivatives(f: Callable, x: PyTree) -> tuple[Array, Array, Array]:
 
 
 class StepForecast(eqx.Module):
-    r"""What the second-order Taylor polynomial says of a gradient step (F21).
+    r"""What the second-order Taylor polynomial says of a gradient step.
 
     $$f(θ - ηg) \approx f - η\lVert g\rVert^2 + \tfrac{η^2}{2} g^\top H g .$$
 

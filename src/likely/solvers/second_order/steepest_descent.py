@@ -1,4 +1,4 @@
-r"""Steepest descent with a line search: along −g, as far as the search says (F8).
+r"""Steepest descent with a line search: along −g, as far as the search says.
 
 On a quadratic of condition κ an exact search shrinks $f - f^*$ by
 $\bigl(\frac{κ-1}{κ+1}\bigr)^2$ a step, in a zigzag of right angles.

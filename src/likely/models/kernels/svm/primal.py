@@ -1,4 +1,4 @@
-r"""Linear support vector machines in the primal, by Newton's method on the host (D19-D21).
+r"""Linear support vector machines in the primal, by Newton's method on the host.
 
 $$\min_{w,b}\; \tfrac12\lVert w\rVert^2 + \sum_i C_i\, ℓ(1 - y_i(x_i·w + b)), \qquad
   ℓ(s) = \begin{cases} 0 & s \le 0\\ \tfrac{κ}{2}s^2 & 0 < s < δ\\

@@ -1,4 +1,4 @@
-r"""Sequential minimal optimisation of the dual of support vector machines (D22).
+r"""Sequential minimal optimisation of the dual of support vector machines.
 
 One problem serves classification and regression. With one signed weight β for each row,
 
