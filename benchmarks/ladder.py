@@ -1,15 +1,15 @@
-"""Is the winner of `likely fit` as good as the best peer, and do its intervals cover?
+"""Is the best model of `likely fit` as good as the best peer, and do its intervals cover?
 
     python -m benchmarks.ladder scores [TABLE ...]
     python -m benchmarks.ladder coverage [TABLE ...] [--splits 10]
 
 Ten tables. `scores`: on the same folds, with columns encoded in the same way, the held-out
-log score of the winner against the best of scikit-learn's linear model, random forest,
+log score of our best model against the best of scikit-learn's linear model, random forest,
 histogram boosting (calibrated) and tuned network; "worse" is a mean paired difference of
-more than two standard errors. Peers that give numbers only get the scale (or the dispersion
-of counts) that makes held-out rows of inner folds likeliest. `coverage`: how many rows of
-held-out thirds lie in the stated 90 % intervals and sets of models saved by runs on the
-other two thirds.
+more than two standard errors. Peers that predict numbers only get the scale (or the
+dispersion of counts) that maximises the likelihood of held-out rows of inner folds.
+`coverage`: how many rows of held-out thirds lie in the stated 90 % intervals and sets of
+models saved by runs on the other two thirds.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from likely import workbench
 from likely.workbench.ladder import Fold
 from likely.workbench.table import prepare, read
 
-PLAIN = ("diabetes", "breast_cancer", "wine", "digits")
+BUNDLED = ("diabetes", "breast_cancer", "wine", "digits")
 
 
 def friedman(rng, n=1000):
@@ -44,7 +44,7 @@ def noisy(rng, n=1500):
 
 
 def houses(rng, n=900):
-    """A positive target, words, holes."""
+    """A positive target, categories, missing values."""
     area, age = rng.uniform(40, 250, n), rng.integers(0, 90, n)
     town = rng.choice(["Bern", "Basel", "Chur", "Genf", "Sion"], n)
     worth = dict(
@@ -62,14 +62,14 @@ def houses(rng, n=900):
 
 
 def visits(rng, n=1200):
-    """Poisson counts, with a bend."""
+    """Poisson counts with a non-linear rate."""
     X = rng.normal(size=(n, 5))
     rate = np.exp(0.8 + 0.5 * X[:, 0] - 0.3 * X[:, 1] ** 2 + 0.3 * X[:, 2] * X[:, 3])
     return {**_named(X), "visits": rng.poisson(rate)}
 
 
 def claims(rng, n=1200):
-    """Counts that vary more than Poisson's."""
+    """Overdispersed counts."""
     X = rng.normal(size=(n, 4))
     kind = rng.choice(list("abcd"), n)
     log_rate = 1.5 + 0.6 * X[:, 0] + 0.4 * (kind == "b") - 0.5 * (X[:, 1] > 0)
@@ -78,7 +78,7 @@ def claims(rng, n=1200):
 
 
 def churn(rng, n=1500):
-    """Two classes, words, holes."""
+    """Two classes, categories, missing values."""
     X = rng.normal(size=(n, 8))
     plan = rng.choice(["free", "basic", "gold"], n, p=[0.5, 0.3, 0.2])
     eta = X[:, 0] + X[:, 1] * X[:, 2] - 1.5 * (plan == "gold") + 0.7 * X[:, 3] ** 2 - 1
@@ -87,8 +87,8 @@ def churn(rng, n=1500):
     return {**columns, "plan": plan, "left": np.where(left, "yes", "no")}
 
 
-MADE = {f.__name__: f for f in (friedman, noisy, houses, visits, claims, churn)}
-TABLES = (*PLAIN, *MADE)
+SYNTHETIC = {f.__name__: f for f in (friedman, noisy, houses, visits, claims, churn)}
+TABLES = (*BUNDLED, *SYNTHETIC)
 
 
 def _named(X: np.ndarray) -> dict:
@@ -96,9 +96,9 @@ def _named(X: np.ndarray) -> dict:
 
 
 def table_of(name: str) -> pa.Table:
-    if name in PLAIN:
+    if name in BUNDLED:
         return read(name)[1]
-    return pa.table(MADE[name](np.random.default_rng(7)))
+    return pa.table(SYNTHETIC[name](np.random.default_rng(7)))
 
 
 # Peers ----------------------------------------------------------------------------------
@@ -148,33 +148,33 @@ def losses(model, target, train, test) -> np.ndarray:
     (X, y), (X_new, y_new) = train, test
     if target.is_class:
         p = np.clip(model.fit(X, y.astype(int)).predict_proba(X_new), 1e-9, None)
-        place = np.searchsorted(model.classes_, y_new.astype(int))
-        return -np.log(p[np.arange(len(p)), place] / p.sum(1))
+        column = np.searchsorted(model.classes_, y_new.astype(int))
+        return -np.log(p[np.arange(len(p)), column] / p.sum(1))
     positive = target.kind == "positive"
     z, z_new = (np.log(y), np.log(y_new)) if positive else (y, y_new)
     inner = model_selection.cross_val_predict(model, X, z, cv=5)
-    said = model.fit(X, z).predict(X_new)
+    predicted = model.fit(X, z).predict(X_new)
     if target.kind == "count":
-        return _count_losses(inner, z, said, z_new)
+        return _count_losses(inner, z, predicted, z_new)
     scale = np.sqrt(np.mean((inner - z) ** 2))
-    return -stats.norm(said, scale).logpdf(z_new) + (z_new if positive else 0.0)
+    return -stats.norm(predicted, scale).logpdf(z_new) + (z_new if positive else 0.0)
 
 
-def _count_losses(inner, y, said, y_new) -> np.ndarray:
+def _count_losses(inner, y, predicted, y_new) -> np.ndarray:
     """A negative binomial around means that are kept above a twentieth of the mean."""
-    least = 0.05 * y.mean()
+    minimum = 0.05 * y.mean()
 
     def nll(log_r, mean, y):
-        r, mean = np.exp(log_r), np.maximum(mean, least)
+        r, mean = np.exp(log_r), np.maximum(mean, minimum)
         return -stats.nbinom(r, r / (r + mean)).logpmf(y)
 
     found = optimize.minimize_scalar(
         lambda log_r: nll(log_r, inner, y).mean(), bounds=(-4, 12), method="bounded"
     )
-    return nll(found.x, said, y_new)
+    return nll(found.x, predicted, y_new)
 
 
-# The two questions ----------------------------------------------------------------------
+# Scores and coverage ----------------------------------------------------------------------
 
 
 def scores(name: str, effort: str) -> dict:
@@ -182,7 +182,7 @@ def scores(name: str, effort: str) -> dict:
     result = workbench.run(frame, effort=effort)
     ours_s = time.perf_counter() - start
     table, winner = result.table, result.report["winner"]
-    ours = result.held[winner["name"]]
+    ours = result.held_out[winner["name"]]
     target, k = table.target, len(table.folds.train)
     found = {}
     peers = class_peers() if target.is_class else number_peers(target.kind == "count")
@@ -215,7 +215,7 @@ def coverage(name: str, effort: str, splits: int) -> dict:
     spec = workbench.Spec(data="frame")
     y_name = frame.column_names[-1]
     whole = prepare(spec, name, frame, ())
-    held, sizes = [], []
+    covered, sizes = [], []
     for split in range(splits):
         order = np.random.default_rng(split).permutation(len(frame))
         cut = 2 * len(order) // 3
@@ -231,11 +231,11 @@ def coverage(name: str, effort: str, splits: int) -> dict:
         else:
             low, high = model.predict_interval(new.drop_columns([y_name]))
             inside, size = (low <= y) & (y <= high), high - low
-        held.append(inside.mean())
+        covered.append(inside.mean())
         sizes.append(size.mean())
     return {
-        "table": name, "splits": splits, "coverage": float(np.mean(held)),
-        "error": float(np.std(held, ddof=1) / np.sqrt(splits)),
+        "table": name, "splits": splits, "coverage": float(np.mean(covered)),
+        "error": float(np.std(covered, ddof=1) / np.sqrt(splits)),
         "size": float(np.mean(sizes)),
     }  # fmt: skip
 
@@ -246,13 +246,13 @@ def main() -> None:
     parser.add_argument("tables", nargs="*", default=None)
     parser.add_argument("--effort", default=None)
     parser.add_argument("--splits", type=int, default=10)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
-    for name in asked.tables or TABLES:
-        if asked.what == "scores":
-            row = scores(name, asked.effort or "normal")
+    for name in options.tables or TABLES:
+        if options.what == "scores":
+            row = scores(name, options.effort or "normal")
         else:
-            row = coverage(name, asked.effort or "quick", asked.splits)
+            row = coverage(name, options.effort or "quick", options.splits)
         print(json.dumps(row), flush=True)
 
 

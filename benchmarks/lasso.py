@@ -1,8 +1,8 @@
 """The lasso: a path of 100 penalties, and on 5 folds at once paths and single fits.
 
-Ours certify a duality gap of 1e-7 of the objective. scikit-learn runs at its default
-tolerance of 1e-4 (with independent columns that is more than enough), and at ours of
-1e-7 where columns are correlated and the difference costs. An answer counts when its
+Ours stop at a duality gap of 1e-7 of the objective. scikit-learn runs at its default
+tolerance of 1e-4 (with independent columns that is more than enough), and at 1e-7 where
+columns are correlated and the difference costs time. A result is accepted when its
 objective is the lowest known to 1e-6, the peer's to its own tolerance.
 """
 

@@ -4,8 +4,8 @@
     LIKELY_BENCH_GB=2 python -m benchmarks tables          the same with a file of 2 GB
 
 The peer reads with pandas and encodes with a `ColumnTransformer` of `StandardScaler` and
-`OneHotEncoder`; both sides must give the same columns. What is streamed must stay below
-1 GiB of anonymous memory, with Python and all libraries in it.
+`OneHotEncoder`; both sides must give the same columns. Streaming must stay below 1 GiB
+of anonymous memory, including Python and all libraries.
 """
 
 import atexit
@@ -21,10 +21,10 @@ import pyarrow.csv as pacsv
 
 from benchmarks.harness import Answer, Case, close, measure
 
-LEVELS = (2, 3, 5, 8, 10, 12, 15, 20, 25, 30)
+CATEGORY_COUNTS = (2, 3, 5, 8, 10, 12, 15, 20, 25, 30)
 NUMBERS = [f"x{j}" for j in range(10)]
-WORDS = [f"c{j}" for j in range(10)]
-CHUNK = 100_000
+CATEGORIES = [f"c{j}" for j in range(10)]
+CHUNK_ROWS = 100_000
 GIGABYTES = float(os.environ.get("LIKELY_BENCH_GB", "0.25"))
 
 
@@ -35,25 +35,25 @@ def rows(n: int, seed: int) -> pa.Table:
         name: np.round(rng.normal(size=n) * 10 ** (j % 4), 6)
         for j, name in enumerate(NUMBERS)
     }
-    for name, k in zip(WORDS, LEVELS, strict=True):
-        words = np.array([f"level_{i}" for i in range(k)])
-        columns[name] = pa.array(words[rng.integers(0, k, n)])
+    for name, k in zip(CATEGORIES, CATEGORY_COUNTS, strict=True):
+        names = np.array([f"level_{i}" for i in range(k)])
+        columns[name] = pa.array(names[rng.integers(0, k, n)])
     return pa.table(columns)
 
 
 def write(path: Path, at_least_rows: int = 0, at_least_bytes: int = 0) -> None:
-    """A CSV file of as many rows, or as many bytes."""
-    block, written = rows(CHUNK, 0), 0
+    """Write a CSV file of at least so many rows, or so many bytes."""
+    block, written = rows(CHUNK_ROWS, 0), 0
     with path.open("wb") as file:
         options = pacsv.WriteOptions(quoting_style="none")
         with pacsv.CSVWriter(file, block.schema, write_options=options) as writer:
             while written < at_least_rows or file.tell() < at_least_bytes:
-                written += CHUNK
-                writer.write_table(rows(CHUNK, written))
+                written += CHUNK_ROWS
+                writer.write_table(rows(CHUNK_ROWS, written))
 
 
 def scratch(**size: int) -> Path:
-    """A file that is gone when the process ends."""
+    """A temporary file that is removed when the process ends."""
     folder = Path(tempfile.mkdtemp(prefix="likely-bench-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     write(folder / "table.csv", **size)
@@ -69,7 +69,7 @@ def large() -> Path:
 
 
 def some(X) -> np.ndarray:
-    """A thousand rows, spread over all: enough to tell whether answers are equal."""
+    """A thousand rows, evenly spaced, by which answers are compared."""
     rows = X[:: max(X.shape[0] // 1000, 1)]
     return rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
 
@@ -90,7 +90,7 @@ def whole_peer(path: Path) -> Answer:
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
     numbers = ("numbers", StandardScaler(), NUMBERS)
-    encoder = ColumnTransformer([numbers, ("words", OneHotEncoder(), WORDS)])
+    encoder = ColumnTransformer([numbers, ("categories", OneHotEncoder(), CATEGORIES)])
     return {"rows": some(encoder.fit_transform(pd.read_csv(path)))}
 
 
@@ -98,10 +98,10 @@ def whole_peer(path: Path) -> Answer:
 
 
 class Anonymous:
-    """The most anonymous memory of this process while a block runs, in bytes."""
+    """The peak of anonymous memory of this process while a block runs, in bytes."""
 
     def __enter__(self) -> "Anonymous":
-        self.most, self.done = 0, threading.Event()
+        self.peak, self.done = 0, threading.Event()
         self.watcher = threading.Thread(target=self._watch)
         self.watcher.start()
         return self
@@ -114,7 +114,7 @@ class Anonymous:
         while not self.done.wait(0.01):
             for line in Path("/proc/self/status").read_text().splitlines():
                 if line.startswith("RssAnon"):
-                    self.most = max(self.most, int(line.split()[1]) << 10)
+                    self.peak = max(self.peak, int(line.split()[1]) << 10)
 
 
 def sums(blocks) -> np.ndarray:
@@ -133,7 +133,7 @@ def chunks_ours(path: Path) -> Answer:
         file = open_table(path)
         encoder = TableEncoder().fit(file)
         total = sums(encoder.transform(chunk) for chunk in file)
-    return {"sums": total, "memory": np.array(memory.most)}
+    return {"sums": total, "memory": np.array(memory.peak)}
 
 
 def chunks_peer(path: Path) -> Answer:
@@ -141,24 +141,24 @@ def chunks_peer(path: Path) -> Answer:
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
     def chunks():
-        return pd.read_csv(path, chunksize=CHUNK)
+        return pd.read_csv(path, chunksize=CHUNK_ROWS)
 
     with Anonymous() as memory:
-        scaler, seen = StandardScaler(), [set() for _ in WORDS]
+        scaler, seen = StandardScaler(), [set() for _ in CATEGORIES]
         for chunk in chunks():
             scaler.partial_fit(chunk[NUMBERS])
-            for words, name in zip(seen, WORDS, strict=True):
-                words.update(chunk[name].unique())
+            for values, name in zip(seen, CATEGORIES, strict=True):
+                values.update(chunk[name].unique())
         encoder = OneHotEncoder(
             categories=[sorted(s) for s in seen], sparse_output=False
         )
 
         def encoded(chunk):
-            words = encoder.fit_transform(chunk[WORDS])
-            return np.hstack([scaler.transform(chunk[NUMBERS]), words])
+            categories = encoder.fit_transform(chunk[CATEGORIES])
+            return np.hstack([scaler.transform(chunk[NUMBERS]), categories])
 
         total = sums(map(encoded, chunks()))
-    return {"sums": total, "memory": np.array(memory.most)}
+    return {"sums": total, "memory": np.array(memory.peak)}
 
 
 def verify_chunks(ours: Answer, peer: Answer) -> str | None:

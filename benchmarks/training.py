@@ -1,6 +1,6 @@
-"""Networks against PyTorch, eager: one at a time, and many at once.
+"""Training of networks against PyTorch, eager: one at a time, and many at once.
 
-Both sides begin with the same weights and see the same rows in the same order.
+Both sides start with the same weights and use the same rows in the same order.
 """
 
 import functools
@@ -23,7 +23,7 @@ def _devices(count: int) -> None:
 
 
 class One:
-    """A classifier: its sizes, its batches, its first weights and its rows."""
+    """A classifier: its sizes, batch size, initial weights and rows."""
 
     def __init__(self, sizes: tuple[int, ...], batch: int, n: int, steps: int):
         rng = np.random.default_rng(0)
@@ -40,7 +40,7 @@ def _weights(rng, sizes) -> list[np.ndarray]:
 
 
 def _order(task: One) -> np.ndarray:
-    """The rows of each step, as our loop deals them."""
+    """The rows of each step, in the order of our loop."""
     import jax
     import jax.numpy as jnp
 
@@ -66,7 +66,7 @@ def _mlp(task, weights):
 
 @functools.cache
 def _prepared(name: str):
-    """What is made once: the rows on the device, the objective, the model."""
+    """The objective, the model and the rows on the device, made once."""
     import jax
     import jax.numpy as jnp
 
@@ -139,7 +139,7 @@ def _torch_mlp(sizes, weights):
 
 
 def same_losses(ours, peer) -> str | None:
-    """The losses of the first steps to rounding, the mean of the last closely."""
+    """Whether the losses of the first steps agree to rounding, and the mean of the last."""
     gap = np.abs(ours["losses"][:20] - peer["losses"][:20]).max()
     if gap > 1e-4:
         return f"the first losses differ by {gap:.1e}"
@@ -175,7 +175,7 @@ SQUARED = SquaredError()
 
 
 def build(member, shared):
-    """A network on the rows and with the first weights of a member."""
+    """A network on the rows and with the initial weights of a member."""
     from likely.solvers import Adam
     from likely.solvers.training import Plan
     from likely.typing import Batch

@@ -1,4 +1,4 @@
-"""How the tests run: strict JAX, one compilation cache, fixed seeds, a kept ledger.
+"""How the tests run: strict JAX, one compilation cache, fixed seeds, kept budgets.
 
 JAX reads its settings from the environment when it is first imported, so they are
 set here, and the programs that tests start inherit them.
@@ -7,15 +7,17 @@ set here, and the programs that tests start inherit them.
 import itertools
 import os
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import hypothesis
 import numpy as np
+import platformdirs
 import pytest
+from budgets import TOLERANCE, exceeded, folder_of, processor_time, table
 from ledger import ROOT, named_tests
-from slow import SLOW
 
-os.environ.setdefault("LIKELY_CACHE_DIR", str(ROOT / ".cache"))
+os.environ.setdefault("LIKELY_CACHE_DIR", platformdirs.user_cache_dir("likely-tests"))
 os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
 os.environ.setdefault("JAX_DEBUG_KEY_REUSE", "true")
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -30,8 +32,13 @@ TOO_SLOW = "slow: make test-slow runs it"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """One switch: whether what takes long runs too."""
+    """Two switches: whether what takes long runs too, and whether budgets are kept."""
     parser.addoption("--slow", action="store_true", help="run what takes long too")
+    parser.addoption(
+        "--budget",
+        action="store_true",
+        help="fail when a folder of tests takes too long",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list) -> None:
@@ -40,7 +47,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list) -> None:
     if config.getoption("--slow") or named:
         return
     for item in items:
-        if item.get_closest_marker("slow") or SLOW.search(item.nodeid):
+        if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason=TOO_SLOW))
 
 
@@ -75,10 +82,10 @@ def pytest_xdist_setupnodes(specs) -> None:
         os.environ.setdefault(name, threads)
 
 
-# A process may map only so many pieces of memory, and every compiled program is some ----
+# A process may map only so many regions of memory, and a compiled program is several ----
 
-MOST_MAPS, LOOK_EVERY = 30_000, 25
-_seen = itertools.count()
+MAX_MEMORY_MAPS, TESTS_BETWEEN_LOOKS = 30_000, 25
+_tests_seen = itertools.count()
 
 
 @pytest.fixture(autouse=True)
@@ -86,22 +93,47 @@ def _few_programs():
     """Forget compiled programs when there are many; the cache on disk has them."""
     yield
     maps = Path("/proc/self/maps")
-    if next(_seen) % LOOK_EVERY or not maps.exists():
+    if next(_tests_seen) % TESTS_BETWEEN_LOOKS or not maps.exists():
         return
-    if maps.read_bytes().count(b"\n") > MOST_MAPS:
+    if maps.read_bytes().count(b"\n") > MAX_MEMORY_MAPS:
         import jax
 
         jax.clear_caches()
 
 
-# A test that the ledger names must have run ------------------------------------------
+# Each report says what its test took ----------------------------------------------------
+
+PROCESSOR = "processor seconds"
+SECONDS: dict[str, float] = defaultdict(float)
+_clock = processor_time()
+
+
+def pytest_collection_finish() -> None:
+    global _clock
+    _clock = processor_time()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    """Send with each report the processor time since the one before."""
+    global _clock
+    report, now = (yield), processor_time()
+    report.user_properties.append((PROCESSOR, now - _clock))
+    _clock = now
+    return report
+
+
+# What a complete run must have done -------------------------------------------------------
 
 RAN: set[str] = set()
-MISSING = pytest.StashKey[list[str]]()
+MISSING, EXCEEDED = pytest.StashKey[list[str]](), pytest.StashKey[list[str]]()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note each test that ran, in any worker, or lacked the shared data to run."""
+    """Note each test that ran, in any worker, or lacked the shared data; and its seconds."""
+    SECONDS[folder_of(report.nodeid)] += sum(
+        value for name, value in report.user_properties if name == PROCESSOR
+    )
     ran = report.when == "call" and not report.skipped
     if ran or NO_SHARED_DATA in str(report.longrepr):
         RAN.add(report.nodeid.partition("[")[0])
@@ -117,16 +149,28 @@ def is_whole_suite(config: pytest.Config) -> bool:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Fail a complete run that left out a test of the ledger."""
+    """Fail a complete run that left out a test of the ledger or exceeded a budget."""
     complete = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
     stopped = session.shouldstop or session.shouldfail
-    if complete and not stopped and is_whole_suite(session.config):
-        session.config.stash[MISSING] = sorted(named_tests() - RAN)
-        if session.config.stash[MISSING]:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if not complete or stopped or not is_whole_suite(session.config):
+        return
+    stash = session.config.stash
+    stash[MISSING] = sorted(named_tests() - RAN)
+    stash[EXCEEDED] = exceeded(SECONDS) if session.config.getoption("--budget") else []
+    if stash[MISSING] or stash[EXCEEDED]:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
+    if len(SECONDS) > 1:
+        terminalreporter.section("processor seconds of each folder, and its budget")
+        for line in table(SECONDS):
+            terminalreporter.line(line)
+    for folder in config.stash.get(EXCEEDED, []):
+        terminalreporter.line(
+            f"FAILED tests/{folder} - took over {TOLERANCE} times its budget "
+            "(tests/budgets.py)"
+        )
     missing = config.stash.get(MISSING, [])
     if missing:
         terminalreporter.section("docs/coverage.toml names tests that did not run")

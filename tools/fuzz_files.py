@@ -30,17 +30,17 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = ROOT / "tests" / "golden" / "v1"
-SECONDS = 30
-MEGABYTES = 200
+MAX_SECONDS = 30
+MAX_EXTRA_MEGABYTES = 200
 
-# Files, taken apart and signed -------------------------------------------------------
+# Files, split and signed --------------------------------------------------------------
 
 START = b'{"__metadata__":{"likely":"1 '
 DIGEST = slice(8 + len(START), 8 + len(START) + 64)
 
 
 def sign(data: bytes) -> bytes:
-    """The bytes with the digest that makes them pass for undamaged."""
+    """The bytes with their correct digest, so that they are not refused as damaged."""
     if len(data) < DIGEST.stop:
         return data
     blank = data[: DIGEST.start] + b"0" * 64 + data[DIGEST.stop :]
@@ -49,7 +49,7 @@ def sign(data: bytes) -> bytes:
 
 
 def split(data: bytes) -> tuple[dict, Any, bytes]:
-    """Header (without metadata), document and tensors."""
+    """The header (without metadata), the document and the tensors of a file."""
     length = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + length])
     document = header.pop("__metadata__")["likely"].split(" ", 2)[2]
@@ -57,7 +57,7 @@ def split(data: bytes) -> tuple[dict, Any, bytes]:
 
 
 def join(header: Any, document: str, tensors: bytes) -> bytes:
-    """A signed file of these parts, whatever they are."""
+    """A signed file of these parts."""
     text = json.dumps({"__metadata__": {"likely": f"1 {'0' * 64} {document}"}})
     rest = header if isinstance(header, str) else json.dumps(header)[1:-1]
     text = text.replace(": ", ":", 2)[:-1] + ("," + rest if rest else "") + "}"
@@ -96,18 +96,18 @@ def scramble(data: bytes, rng: random.Random) -> bytes:
 
 
 def lengthen(data: bytes, rng: random.Random) -> bytes:
-    """A lie about the length of the header."""
+    """Change the stated length of the header."""
     true = int.from_bytes(data[:8], "little")
     near = true + rng.choice((-8, -1, 1, 8))
     far = rng.choice((0, 1, 2**16, 2**24, 2**31, 2**32, 2**63, 2**64 - 1, len(data)))
     return rng.choice((near, far)).to_bytes(8, "little") + data[8:]
 
 
-BYTES = (flip, flip, truncate, extend, splice, scramble, lengthen)
+BYTE_MUTATIONS = (flip, flip, truncate, extend, splice, scramble, lengthen)
 
-# Mutations of what the JSON says, signed ----------------------------------------------
+# Mutations of the JSON, signed --------------------------------------------------------
 
-STRANGE = (
+STRANGE_VALUES = (
     None,
     True,
     -1,
@@ -146,10 +146,10 @@ STRANGE = (
     {"key": {"generator": "rbg", "numbers": {"tensor": "coef_"}}},
 )
 DTYPES = ("BOOL", "U8", "I8", "F16", "BF16", "U32", "F32", "F64", "I64", "C64", "x")
-WORDS = ("class", "fields", "params", "fitted", "tensor", "as", "order", "object")
+KEYS = ("class", "fields", "params", "fitted", "tensor", "as", "order", "object")
 
 
-def places(node: Any) -> list[tuple[Any, Any]]:
+def locations(node: Any) -> list[tuple[Any, Any]]:
     """Every (container, key) of a JSON value."""
     found, todo = [], [node]
     while todo:
@@ -163,23 +163,23 @@ def places(node: Any) -> list[tuple[Any, Any]]:
 
 
 def disturb(tree: Any, rng: random.Random) -> Any:
-    """Change a few places of a JSON value."""
+    """Change a few entries of a JSON value."""
     tree = copy.deepcopy(tree)
     for _ in range(rng.choice((1, 1, 2, 5))):
-        found = places(tree)
+        found = locations(tree)
         if not found:
-            return rng.choice(STRANGE)
+            return rng.choice(STRANGE_VALUES)
         at, key = rng.choice(found)
         other = rng.choice(found)
         change = rng.randrange(5)
         if change == 0:
-            at[key] = copy.deepcopy(rng.choice(STRANGE))
+            at[key] = copy.deepcopy(rng.choice(STRANGE_VALUES))
         elif change == 1:
             at[key] = copy.deepcopy(other[0][other[1]])
         elif change == 2:
             del at[key]
         elif change == 3 and isinstance(at, dict):
-            name = rng.choice((*WORDS, "__dict__", str(other[1]), f"{key}_"))
+            name = rng.choice((*KEYS, "__dict__", str(other[1]), f"{key}_"))
             at[name] = at.pop(key)
         else:
             at[key] = rng.choice(({"tuple": [at[key]]}, [at[key]], {key: at[key]}))
@@ -197,7 +197,7 @@ def edit_header(data: bytes, rng: random.Random) -> bytes:
 
 
 def edit_entry(data: bytes, rng: random.Random) -> bytes:
-    """A lie about one tensor."""
+    """Change the entry of one tensor."""
     header, document, tensors = split(data)
     entry = header[rng.choice(list(header))]
     kind = rng.choice(("dtype", "shape", "data_offsets"))
@@ -211,7 +211,7 @@ def edit_entry(data: bytes, rng: random.Random) -> bytes:
 
 
 def repeat_key(data: bytes, rng: random.Random) -> bytes:
-    """A key twice in one object."""
+    """Repeat a key in one object."""
     header, document, tensors = split(data)
     text, rest = json.dumps(document), json.dumps(header)[1:-1]
     if rng.random() < 0.3 and rest:
@@ -225,7 +225,7 @@ def repeat_key(data: bytes, rng: random.Random) -> bytes:
 
 
 def nest(data: bytes, rng: random.Random) -> bytes:
-    """Brackets, many levels deep."""
+    """Insert brackets, many levels deep."""
     header, document, tensors = split(data)
     deep = rng.choice((50, 90, 101, 1000, 20_000))
     opening, closing = rng.choice((("[", "]"), ('{"tuple":[', "]}"), ('{"a":', "}")))
@@ -236,7 +236,7 @@ def nest(data: bytes, rng: random.Random) -> bytes:
 
 
 def inflate(data: bytes, rng: random.Random) -> bytes:
-    """A few megabytes that become many."""
+    """Insert a few megabytes of JSON that need much memory."""
     header, document, tensors = split(data)
     unit = rng.choice(
         ("[]", "{}", '""', "1", "12345", '"ab"', '{"a":1}', "[[[]]]", "1.5")
@@ -251,7 +251,7 @@ def inflate(data: bytes, rng: random.Random) -> bytes:
 
 
 def with_object(document: dict, text: str) -> str:
-    """The document with JSON of any kind in the place of its object."""
+    """The document with any JSON in place of its object."""
     return json.dumps(document | {"object": "HERE"}).replace('"HERE"', text)
 
 
@@ -261,10 +261,10 @@ def change_version(data: bytes, rng: random.Random) -> bytes:
 
 
 def signed_bytes(data: bytes, rng: random.Random) -> bytes:
-    return sign(rng.choice(BYTES)(data, rng))
+    return sign(rng.choice(BYTE_MUTATIONS)(data, rng))
 
 
-SIGNED = (
+SIGNED_MUTATIONS = (
     *[edit_document] * 8,
     *[edit_header] * 2,
     *[edit_entry] * 3,
@@ -293,10 +293,10 @@ def mutant(number: int) -> Mutant:
     if number % 500 == 7:
         return Mutant(inflate(data, rng), "signed inflate", False)
     if rng.random() < 0.4:
-        change: Callable = rng.choice(BYTES)
+        change: Callable = rng.choice(BYTE_MUTATIONS)
         new = change(data, rng)
         return Mutant(new, change.__name__, new not in corpus())
-    change = rng.choice((*SIGNED, change_version))
+    change = rng.choice((*SIGNED_MUTATIONS, change_version))
     return Mutant(change(data, rng), f"signed {change.__name__}", False)
 
 
@@ -307,21 +307,21 @@ class Outcome(NamedTuple):
     number: int
     kind: str
     result: str
-    """loaded, refused, or what went wrong."""
+    """"loaded", "refused", or a description of the failure."""
     seconds: float
     excess: float
     """Megabytes beyond twice the file."""
 
 
 def try_load(number: int, folder: Path) -> Outcome:
-    """Load one mutant, and look at the clock and the memory."""
+    """Load one mutant, and measure time and memory."""
     from likely import files
 
     case = mutant(number)
     path = folder / f"{os.getpid()}.likely"
     path.write_bytes(case.data)
     before, start = memory(reset=True), time.process_time()
-    signal.alarm(SECONDS)
+    signal.alarm(MAX_SECONDS)
     try:
         files.load(path)
         result = "must not load" if case.must_fail else "loaded"
@@ -333,7 +333,7 @@ def try_load(number: int, folder: Path) -> Outcome:
         signal.alarm(0)
     seconds = time.process_time() - start
     excess = memory() - before - 2 * len(case.data) / 2**20
-    if result in ("loaded", "refused") and excess > MEGABYTES:
+    if result in ("loaded", "refused") and excess > MAX_EXTRA_MEGABYTES:
         result = f"took {excess:.0f} MB more than twice its size"
     return Outcome(number, case.kind, result, seconds, excess)
 
@@ -359,7 +359,7 @@ def try_many(numbers: range) -> list[Outcome]:
 
 @functools.cache
 def warm_up() -> None:
-    """Import what files may name, so that only files are measured."""
+    """Import all classes that files may name, so that only loading is measured."""
     from likely import files
     from likely.files import table
 
@@ -370,7 +370,7 @@ def warm_up() -> None:
 
 
 def _too_slow(*_: Any) -> None:
-    raise TimeoutError(f"more than {SECONDS} seconds")
+    raise TimeoutError(f"more than {MAX_SECONDS} seconds")
 
 
 def fuzz(count: int, workers: int) -> int:
@@ -387,7 +387,7 @@ def fuzz(count: int, workers: int) -> int:
 
 
 def report(outcomes: list[Outcome]) -> int:
-    """Print what became of mutants; returns how many failed."""
+    """Print the outcomes; returns how many mutants failed."""
     good = ("loaded", "refused")
     tally = collections.Counter(
         (o.kind, o.result) for o in outcomes if o.result in good
@@ -417,7 +417,7 @@ def _excess(outcome: Outcome) -> float:
 
 
 def kill_saves(count: int, seed: int = 0) -> int:
-    """Kill processes that save; returns how many left a file that is not whole."""
+    """Kill processes that save; returns how many left a damaged file."""
     import numpy as np
 
     from likely import files
@@ -470,13 +470,13 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", type=int, help="repeat one mutant")
-    asked = parser.parse_args()
-    if asked.only is not None:
-        print(try_many(range(asked.only, asked.only + 1))[0])
-    elif asked.what == "mutants":
-        raise SystemExit(min(fuzz(asked.count, asked.workers), 1))
+    options = parser.parse_args()
+    if options.only is not None:
+        print(try_many(range(options.only, options.only + 1))[0])
+    elif options.what == "mutants":
+        raise SystemExit(min(fuzz(options.count, options.workers), 1))
     else:
-        raise SystemExit(min(kill_saves(asked.count), 1))
+        raise SystemExit(min(kill_saves(options.count), 1))
 
 
 if __name__ == "__main__":

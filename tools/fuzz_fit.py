@@ -4,7 +4,7 @@
 
 Most are the tables of `odd_tables.py`, odd but mostly good enough; a tenth are the damaged
 files of `fuzz_tables.py`. The command must end with 0 and leave a report that is whole
-(numbers are numbers, every row is predicted, no rung has broken down, and the saved model
+(numbers are numbers, every row is predicted, no model has failed, and the saved model
 predicts the table), or end with 2 and one line on stderr; never with a traceback.
 """
 
@@ -37,7 +37,7 @@ MODELS = (
 
 
 def attempt(seed: int, folder: Path, models: tuple[str, ...] = MODELS) -> str:
-    """Fit the table of a seed; what became of it."""
+    """Fit the table of a seed, and describe the outcome."""
     rng = random.Random(seed)
     if rng.random() < 0.1:
         (name, content), target = mutant(seed), ""
@@ -55,14 +55,14 @@ def attempt(seed: int, folder: Path, models: tuple[str, ...] = MODELS) -> str:
             rng.choice(["normal", "poisson", "gamma", "categorical"]),
         ]
     done = CliRunner().invoke(app, command)
-    said = _verdict(done)
-    if said == "fitted":
-        said = _wrong_in(out) or _wrong_in_predictions(path, out) or said
+    outcome = _outcome(done)
+    if outcome == "fitted":
+        outcome = _wrong_in(out) or _wrong_in_predictions(path, out) or outcome
     path.unlink()
-    return said
+    return outcome
 
 
-def _verdict(done) -> str:
+def _outcome(done) -> str:
     if done.exit_code == 0:
         return "fitted"
     lines = done.stderr.strip().splitlines()
@@ -74,9 +74,9 @@ def _verdict(done) -> str:
 def _wrong_in(out: Path) -> str:
     """What is wrong with the files of a run, if anything."""
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
-    broken = [why for why in report["skipped"].values() if why.startswith("it failed")]
-    if broken:
-        return f"a rung broke: {broken[0]}"
+    failed = [why for why in report["skipped"].values() if why.startswith("it failed")]
+    if failed:
+        return f"a model failed: {failed[0]}"
     if any(row["nats"] is None for row in report["ladder"]):
         return "a score is no number"
     with (out / "predictions.csv").open(encoding="utf-8", newline="") as file:
@@ -99,29 +99,29 @@ def _wrong_in_predictions(path: Path, out: Path) -> str:
 
 
 def main() -> None:
-    """Count what became of each table."""
+    """Count the outcomes of all tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--reasons", action="store_true", help="list the refusals")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
     found: collections.Counter[str] = collections.Counter()
     reasons: collections.Counter[str] = collections.Counter()
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        for seed in range(asked.first, asked.first + asked.count):
-            said = attempt(seed, Path(folder))
-            if said.startswith("refused"):
-                reasons[re.sub(r"'[^']*'|\d+", "_", said)[:110]] += 1
-                said = "refused"
-            elif said != "fitted":
-                print(f"seed {seed}: {said}", flush=True)
-                said = "failed"
-            found[said] += 1
+        for seed in range(options.first, options.first + options.count):
+            outcome = attempt(seed, Path(folder))
+            if outcome.startswith("refused"):
+                reasons[re.sub(r"'[^']*'|\d+", "_", outcome)[:110]] += 1
+                outcome = "refused"
+            elif outcome != "fitted":
+                print(f"seed {seed}: {outcome}", flush=True)
+                outcome = "failed"
+            found[outcome] += 1
             if (seed + 1) % 100 == 0:
                 print(f"{dict(found)} {time.monotonic() - start:.0f} s", flush=True)
-    if asked.reasons:
+    if options.reasons:
         for reason, count in reasons.most_common():
             print(count, reason)
     print(dict(found), f"{time.monotonic() - start:.0f} s")

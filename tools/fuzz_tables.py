@@ -1,4 +1,4 @@
-"""Feed mutated tables to the readers: each is read, or refused with a sentence.
+"""Test the readers with mutated tables: each is read, or refused with a sentence.
 
     python tools/fuzz_tables.py --count 20000
 
@@ -6,7 +6,7 @@ Tables of many kinds are damaged at random: encodings, marks, ragged rows, heade
 twice, one row, nothing but missing values, huge integers, dates, quotes, zero bytes,
 bytes flipped, cut, doubled. Reading, inferring a schema and encoding must neither crash
 nor hang, raise nothing but `InputError`, and take no more memory than twice the file and
-200 MB. Workers are processes of their own, so a crash is seen and named by its seed.
+200 MB. Workers are separate processes, so that a crash is noticed and its seed reported.
 """
 
 import argparse
@@ -25,9 +25,9 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import feather, parquet
 
-HANG = 30.0
-SLACK = 200 << 20
-ODD = (
+MAX_SECONDS = 30.0
+MAX_EXTRA_BYTES = 200 << 20
+ODD_CELLS = (
     "", "NA", "NaN", "None", "0", "-1", "007", "1e400", "-1e-400", "9" * 25, "0x1F",
     "true", "yes", "2024-02-30", "31/12/1999", "12/11/10", "2024-01-01T00:00:00Z",
     "99999-01-01", "1,5", '"', '""', "'", "a\nb", "x" * 3000, "é", "日本", "\ufeff",
@@ -48,12 +48,12 @@ def cell(rng: random.Random) -> str:
             f"{rng.randint(1, 3000):04}-{rng.randint(1, 13):02}-{rng.randint(1, 31):02}"
         )
     if kind == 4:
-        return rng.choice(ODD)
+        return rng.choice(ODD_CELLS)
     return "".join(rng.choices("abcde \"',;\n\t0123456789", k=rng.randint(0, 12)))
 
 
 def grid(rng: random.Random) -> list[list[str]]:
-    """A table of text, each column of a kind of its own, with odd cells in between."""
+    """A table of text with columns of different kinds, and some odd cells."""
     rows, columns = rng.choice([0, 1, 2, 5, 30, 30]), rng.choice([1, 2, 3, 8])
     seeds = [rng.random() for _ in range(columns)]
     header = [rng.choice(["a", "b", "price", "", "a", " x ", "ü"]) for _ in seeds]
@@ -64,7 +64,7 @@ def grid(rng: random.Random) -> list[list[str]]:
     return [header, *body]
 
 
-SPECIAL = set(',;\t|"\n\r')
+SPECIAL_CHARACTERS = set(',;\t|"\n\r')
 
 
 def as_text(rng: random.Random) -> bytes:
@@ -74,7 +74,9 @@ def as_text(rng: random.Random) -> bytes:
     lines = []
     for row in grid(rng):
         escaped = (c.replace('"', '""' if rng.random() < 0.98 else '"') for c in row)
-        cells = [f'"{c}"' if quote and set(c) & SPECIAL else c for c in escaped]
+        cells = [
+            f'"{c}"' if quote and set(c) & SPECIAL_CHARACTERS else c for c in escaped
+        ]
         if rng.random() < 0.01:
             cells = cells[:-1] if rng.random() < 0.5 else [*cells, "extra"]
         lines.append(delimiter.join(cells))
@@ -123,8 +125,8 @@ def flip(data: bytearray, rng: random.Random) -> None:
 
 
 def insert(data: bytearray, rng: random.Random) -> None:
-    at = rng.randrange(len(data) + 1)
-    data[at:at] = rng.choice(
+    start = rng.randrange(len(data) + 1)
+    data[start:start] = rng.choice(
         [b"\0", b"\0\0\0", b'"', b'"""', b",,,", b"\n", b"\r", b"\xff\xfe"]
     )
 
@@ -134,13 +136,15 @@ def cut(data: bytearray, rng: random.Random) -> None:
 
 
 def remove(data: bytearray, rng: random.Random) -> None:
-    at = rng.randrange(len(data) + 1)
-    del data[at : at + rng.choice([1, 2, 10, 100])]
+    start = rng.randrange(len(data) + 1)
+    del data[start : start + rng.choice([1, 2, 10, 100])]
 
 
 def double(data: bytearray, rng: random.Random) -> None:
-    at = rng.randrange(len(data) + 1)
-    data[at:at] = data[at : at + rng.choice([1, 10, 100])] * rng.choice([1, 2, 50])
+    start = rng.randrange(len(data) + 1)
+    data[start:start] = data[start : start + rng.choice([1, 10, 100])] * rng.choice(
+        [1, 2, 50]
+    )
 
 
 MUTATIONS: tuple[Callable, ...] = (flip, insert, cut, remove, double)
@@ -171,7 +175,7 @@ def mutant(seed: int) -> tuple[str, bytes]:
 
 
 def attempt(path: Path) -> str:
-    """Read, infer and encode; what became of it."""
+    """Read a table, infer its schema and encode it; returns the outcome."""
     from likely.core import InputError
     from likely.data import Schema, open_table, read_table
     from likely.preprocess import TableEncoder
@@ -208,7 +212,7 @@ def reset_peak() -> None:
 
 
 def check(seed: int, folder: Path) -> str:
-    """One mutant, with its memory; raises what is wrong, with the seed."""
+    """Try one mutant and measure its memory; an error names the seed."""
     name, content = mutant(seed)
     path = folder / name
     path.write_bytes(content)
@@ -219,12 +223,12 @@ def check(seed: int, folder: Path) -> str:
     except Exception as error:
         raise AssertionError(f"seed {seed}: {type(error).__name__}: {error}") from error
     used = memory("VmHWM") - before
-    assert used <= 2 * len(content) + SLACK, f"seed {seed}: {used >> 20} MB"
+    assert used <= 2 * len(content) + MAX_EXTRA_BYTES, f"seed {seed}: {used >> 20} MB"
     return outcome
 
 
 def warm_up(folder: Path) -> None:
-    """Import and allocate what stays, so that it counts for no table."""
+    """Import and allocate what stays in memory, so that it counts for no table."""
     (folder / "warm.csv").write_text("a,b\n" + "1,x\n2,y\n" * 20)
     assert attempt(folder / "warm.csv") == "encoded"
 
@@ -242,7 +246,7 @@ def worker(seeds: range, results) -> None:
 
 
 def campaign(first: int, count: int, workers: int) -> tuple[Counter, list[str]]:
-    """All seeds over several processes; outcomes, and what went wrong."""
+    """Try all seeds in several processes; returns the outcomes and the failures."""
     outcomes, wrong = Counter(), []
     for start in range(first, first + count, 2000):
         jobs = []
@@ -260,8 +264,8 @@ def campaign(first: int, count: int, workers: int) -> tuple[Counter, list[str]]:
 
 
 def watch(process, results, outcomes: Counter, wrong: list[str]) -> None:
-    """Collect what a worker reports; a crash or a hang is named by its seed."""
-    current, deadline = -1, time.monotonic() + 4 * HANG
+    """Collect the reports of a worker; a crash or a hang is reported with its seed."""
+    current, deadline = -1, time.monotonic() + 4 * MAX_SECONDS
     while True:
         try:
             event, seed, text = results.get(timeout=1.0)
@@ -272,7 +276,7 @@ def watch(process, results, outcomes: Counter, wrong: list[str]) -> None:
                 process.kill()
                 return
             continue
-        deadline = time.monotonic() + HANG
+        deadline = time.monotonic() + MAX_SECONDS
         if event == "end":
             process.join()
             return

@@ -7,7 +7,7 @@ Usage: python tools/kill_training.py [KILLS] [--seed S] [--images] [--devices D]
 A run that saves a checkpoint every few steps is killed at random moments: from outside
 at a random time, or from inside at a random call of the save (before the flush to disk,
 before and after the rename, between two writes). Each time another process resumes it.
-What it ends with must be, to the last bit, what an undisturbed run ends with.
+The final weights must be, to the last bit, those of an undisturbed run.
 
 Each process is forked from one that has imported everything and computed nothing.
 """
@@ -40,8 +40,8 @@ from likely.typing import Batch
 STEPS, EVERY = 600, 10
 
 
-def train_images(folder: Path, told, devices: int) -> str:
-    """A convolutional network with augmentation, batch norm and rows to look at."""
+def train_images(folder: Path, notify, devices: int) -> str:
+    """A convolutional network with augmentation, batch norm and validation rows."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(96, 8, 8)).astype(np.float32)
     y = (X[:, 2:5, 2:5].mean((1, 2)) > 0).astype(int)
@@ -59,7 +59,7 @@ def train_images(folder: Path, told, devices: int) -> str:
         *(X[:64], y[:64]),
         X_val=X[64:],
         y_val=y[64:],
-        callbacks=lambda event: told() if event.kind == "checkpoint" else None,
+        callbacks=lambda event: notify() if event.kind == "checkpoint" else None,
         checkpoints=Checkpoints(folder, every_steps=EVERY, keep=2),
         resume=True,
         mesh=jax.make_mesh((devices,), ("rows",)) if devices > 1 else None,
@@ -68,15 +68,15 @@ def train_images(folder: Path, told, devices: int) -> str:
 
 
 def digest_of(tree) -> str:
-    """Of every bit in it."""
+    """A digest of every array in a tree."""
     found = hashlib.sha256()
     for leaf in jax.tree.leaves(tree):
         found.update(np.asarray(leaf).tobytes() if hasattr(leaf, "shape") else b"")
     return found.hexdigest()
 
 
-def train_table(folder: Path, told, devices: int) -> str:
-    """A perceptron with batch norm, an average and rows to look at."""
+def train_table(folder: Path, notify, devices: int) -> str:
+    """A perceptron with batch norm, averaged weights and validation rows."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(96, 3)).astype(np.float32)
     y = np.sin(X[:, 0]).astype(np.float32)
@@ -94,7 +94,7 @@ def train_table(folder: Path, told, devices: int) -> str:
     )
     training = Training(
         solver,
-        callbacks=lambda event: told() if event.kind == "checkpoint" else None,
+        callbacks=lambda event: notify() if event.kind == "checkpoint" else None,
         checkpoints=Checkpoints(folder, every_steps=EVERY, keep=2),
         resume=True,
         every=EVERY,
@@ -108,7 +108,7 @@ def train_table(folder: Path, told, devices: int) -> str:
 
 
 def die_in_a_save(calls: int) -> None:
-    """Let this process kill itself before, or after, a call that saving makes."""
+    """Let this process kill itself before or after a system call of a save."""
     left = [calls]
 
     def counted(function):
@@ -129,20 +129,19 @@ def die_in_a_save(calls: int) -> None:
 
 
 def child(train, folder: Path, calls: int | None) -> tuple[int, int]:
-    """A process that trains; its number, and where it says how far it is."""
+    """Start a process that trains; its id, and the pipe it reports to."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of forking: nothing has been computed yet
-        number = os.fork()
-    if number:
+        warnings.simplefilter("ignore")  # about forking: nothing has been computed yet
+        process = os.fork()
+    if process:
         os.close(writing)
-        return number, reading
+        return process, reading
     os.close(reading)
     try:
         if calls is not None:
             die_in_a_save(calls)
-        told = iter(lambda: os.write(writing, b"."), None)
-        digest = train(folder, lambda: next(told) and None)
+        digest = train(folder, lambda: os.write(writing, b".") and None)
         os.write(writing, digest.encode())
     except BaseException:
         import traceback
@@ -153,22 +152,22 @@ def child(train, folder: Path, calls: int | None) -> tuple[int, int]:
 
 
 def attempt(train, folder: Path, dice: random.Random | None) -> str | None:
-    """One process; the digest, or None where it was killed."""
+    """Run one process; the digest of its weights, or None if it was killed."""
     inside = dice is not None and dice.random() < 0.5
-    number, pipe = child(train, folder, dice.randint(1, 60) if inside else None)
-    said = os.read(pipe, 1)  # the first checkpoint: it computes now
+    process, pipe = child(train, folder, dice.randint(1, 60) if inside else None)
+    output = os.read(pipe, 1)  # the first checkpoint: training has begun
     if dice is not None and not inside:
         time.sleep(dice.uniform(0, 0.15))
-        os.kill(number, signal.SIGKILL)
+        os.kill(process, signal.SIGKILL)
     while part := os.read(pipe, 2**16):
-        said += part
+        output += part
     os.close(pipe)
-    _, status = os.waitpid(number, 0)
+    _, status = os.waitpid(process, 0)
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
         return None
     if status:
         sys.exit("a training process failed for another reason than a kill.")
-    return said.decode().lstrip(".")
+    return output.decode().lstrip(".")
 
 
 def main() -> None:
@@ -180,16 +179,16 @@ def main() -> None:
     options = parser.parse_args()
     if options.devices > 1:
         tune_host(devices=options.devices)
-    kind = train_images if options.images else train_table
+    train_kind = train_images if options.images else train_table
 
-    def train(folder: Path, told) -> str:
-        return kind(folder, told, options.devices)
+    def train(folder: Path, notify) -> str:
+        return train_kind(folder, notify, options.devices)
 
     dice, kills, runs = random.Random(options.seed), 0, 0
-    with tempfile.TemporaryDirectory() as place:
-        undisturbed = attempt(train, Path(place) / "undisturbed", None)
+    with tempfile.TemporaryDirectory() as temporary:
+        undisturbed = attempt(train, Path(temporary) / "undisturbed", None)
         while kills < options.kills:
-            folder, digest = Path(place) / f"run {runs}", None
+            folder, digest = Path(temporary) / f"run {runs}", None
             while digest is None:
                 digest = attempt(train, folder, dice if kills < options.kills else None)
                 kills += digest is None

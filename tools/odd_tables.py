@@ -1,8 +1,8 @@
-"""Tables that people might really have: odd, but mostly good enough to be fitted.
+"""Odd tables of the kind that users have, most of which can be fitted.
 
 A table is a function of its seed: columns of many kinds (numbers of every size, dates,
-words in any script, booleans, constants, copies, nothing but holes, infinities), names
-that are hard to write, few rows or many, any target; as text in some dialect, or Parquet
+text in any script, booleans, constants, copies, only missing values, infinities), odd
+names, few rows or many, any target; as text in some dialect, or Parquet
 or Arrow.
 """
 
@@ -27,7 +27,7 @@ WORDS = (
     "line\nbreak", "<i>", "0", "01", "1e5", "-", "🙂", " pad", "pad ", "nan ",
     "x" * 300, "=1+1", "True", "N/A?", "ß", "ＡＢ", "é", "\u0000"[:0] + "end",
 )  # fmt: skip
-HOLES = ("", "NA", "NaN", "null", "n/a", "?")
+MISSING = ("", "NA", "NaN", "null", "n/a", "?")
 
 Cells = list[str]
 Maker = Callable[[random.Random, int], Cells]
@@ -109,7 +109,7 @@ def _constant(rng: random.Random, n: int) -> Cells:
 
 
 def _missing(rng: random.Random, n: int) -> Cells:
-    return [rng.choice(HOLES[:4])] * n
+    return [rng.choice(MISSING[:4])] * n
 
 
 def _nearly_missing(rng: random.Random, n: int) -> Cells:
@@ -153,7 +153,7 @@ TARGETS: tuple[Maker, ...] = (
 
 
 def grid(rng: random.Random) -> tuple[list[str], list[Cells], str]:
-    """Names, columns, and which is the target."""
+    """The names, the columns, and the name of the target."""
     n = rng.choice([5, 11, 20, 30, 30, 40, 40, 60, 60, 60, 100, 200])
     makers = [rng.choice(INPUTS) for _ in range(rng.choice([1, 1, 2, 3, 3, 5, 8]))]
     columns = [make(rng, n) for make in makers]
@@ -164,10 +164,10 @@ def grid(rng: random.Random) -> tuple[list[str], list[Cells], str]:
         target = [f"{2 * float(x or 0) + 1}" for x in columns[0]]
     for column in columns:
         if rng.random() < 0.3:
-            holes = rng.choice([HOLES[:1], HOLES[:4], HOLES])
-            _pierce(column, rng, holes, rng.choice([0.02, 0.3, 0.9]))
+            markers = rng.choice([MISSING[:1], MISSING[:4], MISSING])
+            _make_missing(column, rng, markers, rng.choice([0.02, 0.3, 0.9]))
     if rng.random() < 0.15:
-        _pierce(target, rng, HOLES[:4], 0.1)
+        _make_missing(target, rng, MISSING[:4], 0.1)
     place = rng.randrange(len(columns) + 1)
     columns.insert(place, target)
     names: list[str] = list(rng.sample(NAMES, len(columns)))
@@ -184,14 +184,16 @@ def _is_number(column: Cells) -> bool:
         return False
 
 
-def _pierce(column: Cells, rng: random.Random, holes: tuple, share: float) -> None:
+def _make_missing(
+    column: Cells, rng: random.Random, markers: tuple, share: float
+) -> None:
     for i in range(len(column)):
         if rng.random() < share:
-            column[i] = rng.choice(holes)
+            column[i] = rng.choice(markers)
 
 
 def as_text(names: list[str], columns: list[Cells], rng: random.Random) -> bytes:
-    """Proper CSV in some dialect."""
+    """The table as valid CSV in some dialect."""
     out = io.StringIO()
     quoting = csv.QUOTE_ALL if rng.random() < 0.15 else csv.QUOTE_MINIMAL
     writer = csv.writer(
@@ -210,7 +212,7 @@ def as_text(names: list[str], columns: list[Cells], rng: random.Random) -> bytes
 
 
 def as_arrow(names: list[str], columns: list[Cells], rng: random.Random) -> bytes:
-    """Typed where every cell is a number."""
+    """The table as Parquet or Arrow, with numbers where every cell is one."""
     arrays = [pa.array([float(x) for x in c] if _is_number(c) else c) for c in columns]
     table = pa.table(arrays, names=names)
     out = io.BytesIO()
@@ -222,7 +224,7 @@ def as_arrow(names: list[str], columns: list[Cells], rng: random.Random) -> byte
 
 
 def odd_table(seed: int) -> tuple[str, bytes, str]:
-    """A file name, its content, and the target."""
+    """A file name, its content, and the target, as a function of the seed."""
     rng = random.Random(seed)
     names, columns, target = grid(rng)
     if rng.random() < 0.1 and len(set(names)) == len(names):

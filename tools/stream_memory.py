@@ -1,9 +1,9 @@
 """Train from a file that does not fit and print the anonymous memory it took.
 
-Usage: python tools/stream_memory.py [GIB] [--folder PLACE]      (default: 4 GiB)
+Usage: python tools/stream_memory.py [GIB] [--folder FOLDER]     (default: 4 GiB)
 
-Pages of the mapped file are the kernel's to keep or to drop; what counts is the memory
-that cannot be dropped (RssAnon), looked at all the time by a thread.
+The kernel may drop pages of the mapped file at any time; what counts is the memory that
+it cannot drop (RssAnon), which a thread measures all the time.
 """
 
 import argparse
@@ -31,22 +31,24 @@ def anonymous() -> int:
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("RssAnon"):
             return int(line.split()[1]) * 1024
-    raise RuntimeError("this kernel does not say.")
+    raise RuntimeError("this kernel does not report RssAnon.")
 
 
 class Watch(threading.Thread):
+    """A thread that records the largest anonymous memory."""
+
     def __init__(self):
         super().__init__(daemon=True)
-        self.most, self.over = 0, False
+        self.largest, self.stopped = 0, False
 
     def run(self):
-        while not self.over:
-            self.most = max(self.most, anonymous())
+        while not self.stopped:
+            self.largest = max(self.largest, anonymous())
             time.sleep(0.01)
 
 
 def write(path: Path, size: int) -> int:
-    """A .npy file of about this size, part by part; how many rows it has."""
+    """Write a .npy file of about this size, part by part; its number of rows."""
     rng = np.random.default_rng(0)
     part = rng.normal(size=(2**14, COLUMNS)).astype(np.float32)
     parts = max(1, size // part.nbytes)
@@ -64,8 +66,8 @@ def main() -> None:
     parser.add_argument("gib", nargs="?", type=float, default=4.0)
     parser.add_argument("--folder", default=None)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=options.folder) as place:
-        path = Path(place) / "x.npy"
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        path = Path(folder) / "x.npy"
         n = write(path, int(options.gib * 2**30))
         before, watch = anonymous(), Watch()
         watch.start()
@@ -79,11 +81,11 @@ def main() -> None:
         began = time.perf_counter()
         found = training.minimize(objective, model, stream, key=jax.random.key(1))
         took = time.perf_counter() - began
-        watch.over = True
+        watch.stopped = True
         watch.join()
     result = {
         "file_gib": n * COLUMNS * 4 / 2**30,
-        "anonymous_gib": watch.most / 2**30,
+        "anonymous_gib": watch.largest / 2**30,
         "before_gib": before / 2**30,
         "steps": int(found.status.steps),
         "loss": float(found.loss),

@@ -32,12 +32,12 @@ def deep(x):
 
 
 def save(drawn, name):
-    """Write a picture."""
+    """Save a figure."""
     drawn.savefig(FOLDER / f"autodiff_{name}.svg", metadata={"Date": None})
 
 
 def main() -> None:
-    """Draw them all."""
+    """Draw all figures."""
     FOLDER.mkdir(exist_ok=True)
     W1, b1 = np.array([[0.5, -0.4]]), np.array([0.1])
     W2, b2 = np.array([[0.7], [-0.2]]), np.array([0.0, 0.2])

@@ -1,4 +1,4 @@
-"""Draw docs/images/image_networks_*: augmented digits, the inside, signals."""
+"""Draw docs/images/image_networks_*: augmented digits, feature maps, signals."""
 
 from pathlib import Path
 
@@ -17,24 +17,24 @@ FOLDER = Path(__file__).parents[1] / "images"
 
 
 def save(drawn, name):
-    """Write a picture."""
+    """Save a figure."""
     drawn.savefig(FOLDER / f"image_networks_{name}.svg", metadata={"Date": None})
 
 
 def augmentation(X) -> None:
-    """One digit, changed."""
+    """Draw one digit and augmented versions of it."""
     eight = jnp.asarray(np.repeat(X[12:13], 8, 0), jnp.float32)
     change = Augmentation(shift=0.15, rotate=20.0, scale=0.2, erase=0.3)
     shown = np.array(change.images(eight, jax.random.key(1)))
     shown[0] = eight[0]
     save(
-        images(shown, titles=["as it is", *[f"step {i}" for i in range(1, 8)]]),
+        images(shown, titles=["original", *[f"step {i}" for i in range(1, 8)]]),
         "augmentation",
     )
 
 
 def inside(X, y) -> None:
-    """Filters, maps and evidence of a small network."""
+    """Draw filters, feature maps and the class activation of a small network."""
     model = lk.CNNClassifier(
         (8, 16),
         (),
@@ -44,24 +44,24 @@ def inside(X, y) -> None:
         batch_size=50,
         learning_rate_init=0.01,
     ).fit(X[:1000], y[:1000])
-    network, state, seen = model.inside(X[1000:1001])
+    network, state, seen = model.unpack(X[1000:1001])
     label = int(y[1000])
     maps = diagnostics.feature_maps(network, seen, state=state)
-    evidence = diagnostics.class_activation(network, seen, label, state=state)
+    activation = diagnostics.class_activation(network, seen, label, state=state)
     filters = np.moveaxis(diagnostics.filters(network)[:, :, 0], -1, 0)
     filters = np.stack([np.kron(f, np.ones((3, 3)))[:8, :8] for f in filters])
     best = diagnostics.maximal_input(
         network, (8, 8, 1), label, state=state, key=jax.random.key(0)
     )
     rows = [*filters, *np.moveaxis(maps["layers[1]"][0], -1, 0)]
-    rows += [seen[0, ..., 0], evidence[0], best[..., 0]]
+    rows += [seen[0, ..., 0], activation[0], best[..., 0]]
     titles = [f"filter {i}" for i in range(8)] + [f"map {i}" for i in range(8)]
-    titles += [f"a {label}", "evidence", "favourite"]
+    titles += [f"a {label}", "activation", "maximal"]
     save(images(np.stack(rows), titles=titles), "inside")
 
 
 def signals() -> None:
-    """Variance through depth and shattered gradients."""
+    """Draw the variance through depth and the autocorrelation of gradients."""
     drawn, (left, right) = figure(8.4, 3.2, columns=2)
     rows = jax.random.normal(jax.random.key(1), (200, 50))
     for i, scale in enumerate((1.0, 2.0, 4.0)):
@@ -89,14 +89,14 @@ def signals() -> None:
             key=jax.random.key(4),
         )
         right.plot(R[:64], label=name, markevery=8, **series(i))
-    right.set(xlabel="lag", ylabel="autocorrelation of slopes")
+    right.set(xlabel="lag", ylabel="autocorrelation of gradients")
     for ax in (left, right):
         ax.legend(frameon=False, fontsize="small")
     save(drawn, "signals")
 
 
 def main() -> None:
-    """Draw them all."""
+    """Draw all figures."""
     data = digits()
     X, y = np.asarray(data.X).reshape(-1, 8, 8, 1), np.asarray(data.y)
     augmentation(X)

@@ -1,4 +1,4 @@
-"""Draw docs/images/layers_*.svg: activations, the folds and regions of ReLU networks."""
+"""Draw docs/images/layers_*.svg: activations, and the linear regions of ReLU networks."""
 
 from pathlib import Path
 
@@ -23,12 +23,12 @@ PANELS = {
 
 
 def name(spec) -> str:
-    """As the settings say it."""
+    """The label of an activation, from its setting."""
     return spec if isinstance(spec, str) else "{}, {:g}".format(*spec)
 
 
 def activations():
-    """Values, and slopes below them in the same colours."""
+    """Draw activations and, dotted in the same colours, their derivatives."""
     drawn, axes = figure(11, 3.1, columns=4)
     s = jnp.linspace(-3, 3, 601)
     for ax, (title, specs) in zip(axes, PANELS.items(), strict=True):
@@ -39,8 +39,8 @@ def activations():
             ax.plot(s, slope, color=COLOURS[i], lw=1, ls=":")
         ax.axhline(0, color=SOFT, lw=0.5, zorder=0)
         ax.set(title=title, xlabel="s", ylim=(-1.3, 3.1))
-        place = "lower right" if title == "not monotone" else "upper left"
-        ax.legend(frameon=False, loc=place, fontsize=8)
+        corner = "lower right" if title == "not monotone" else "upper left"
+        ax.legend(frameon=False, loc=corner, fontsize=8)
     axes[0].set_ylabel("σ(s), and dotted σ'(s)")
     return drawn
 
@@ -52,7 +52,7 @@ def with_numbers(model, *values):
 
 
 def zigzag():
-    """Up, down and up over [0, 1]."""
+    """A network that goes up, down and up again over [0, 1]."""
     model = mlp((1, 3, 1), key=jax.random.key(0))
     return with_numbers(
         model, np.ones((1, 3)), [0, -1 / 3, -2 / 3], [[3], [-6], [6]], [0]
@@ -60,7 +60,7 @@ def zigzag():
 
 
 def regions():
-    """A line folded by a network, folded again, and the plane cut into polygons."""
+    """Draw the pieces of a network and of its composition, and the regions of a plane."""
     drawn, axes = figure(11, 3.4, columns=3)
     once, twice = zigzag(), compose(zigzag(), zigzag())
     for ax, model, title in zip(
@@ -93,7 +93,7 @@ def regions():
 
 
 def main() -> None:
-    """Draw both."""
+    """Draw both figures."""
     matplotlib.rcParams["svg.hashsalt"] = "likely"
     FOLDER.mkdir(exist_ok=True)
     for draw in (activations, regions):

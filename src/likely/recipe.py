@@ -12,12 +12,12 @@ Least squares is this with a normal family and a linear model; logistic regressi
 with a Bernoulli family; ridge and lasso with a Gaussian and a Laplace prior; a
 classifier network with a categorical family and layers for f.
 
-Where the recipe bends: hinge and other losses of a margin are not likelihoods
-(`objectives.surrogates`) and give signs, not distributions. The objectives say so
-in their own files.
+Where another path is taken: hinge and other losses of a margin are not likelihoods
+(`objectives.surrogates`) and give signs, not distributions; trees are grown greedily;
+nearest neighbours minimise nothing. Their files say so.
 """
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import equinox as eqx
 import jax
@@ -61,8 +61,12 @@ def fit(
     prior: AbstractPrior | None = None,
     solver: Solver,
     key: Key,
+    state: State = None,
+    likelihood: Any = NegativeLogLikelihood,
 ) -> Fit[M]:
     """Fit φ by maximum likelihood (with a prior: maximum a posteriori).
+
+    It may be traced: learners call it inside their programs, under `vmap` too.
 
     Args:
         family: p(y | θ), one of `likely.families`.
@@ -71,22 +75,29 @@ def fit(
         prior: p(φ), one of `likely.objectives`.
         solver: one of `likely.solvers`.
         key: for whatever is random in the model or the solver.
+        state: running statistics to start from; those of a new model by default.
+        likelihood: `PositionLikelihood` where y has a value for each position of a row.
     """
     if concrete(data):
         data = check_batch(data)
         family.check(np.asarray(data.y), data.w)
-    objective, data = _objective(family, prior, jax.tree.map(jnp.asarray, data))
-    solution = solver.minimize(
-        objective, model, data, key=key, state=initial_state(model)
-    )
+    data = jax.tree.map(jnp.asarray, data)
+    objective, data = objective_of(family, data, prior, likelihood)
+    state = initial_state(model) if state is None else state
+    solution = solver.minimize(objective, model, data, key=key, state=state)
     return Fit(family, to_numpy(solution) if concrete(solution) else solution)
 
 
 @eqx.filter_jit
-def _objective(family: AbstractFamily, prior: AbstractPrior | None, data: Batch):
-    """The objective for these data, and the data with absent rows made harmless."""
+def objective_of(
+    family: AbstractFamily,
+    data: Batch,
+    prior: AbstractPrior | None = None,
+    likelihood: Any = NegativeLogLikelihood,
+) -> tuple[Any, Batch]:
+    """What is minimised for these rows, and the rows with absent ones made harmless."""
     data = fill_absent(data)
-    return NegativeLogLikelihood.of(family, data, prior), data
+    return likelihood.of(family, data, prior), data
 
 
 @eqx.filter_jit

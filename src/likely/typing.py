@@ -6,8 +6,8 @@ r"""The values and protocols that every room shares.
     Solver      minimize(objective, model, data, *, key) -> Solution
     Learner     learn(key, hyper, batch) -> phi;  eta(phi, X) -> eta
 
-One switch tells training from use: **`key=None` is inference**. Then nothing is
-dropped, running statistics are read and not moved. Every solver passes a key.
+One argument tells training from use: **`key=None` is inference**. Dropout is then off,
+and running statistics are read but not updated. Every solver passes a key.
 
 `state` is `None` unless a layer keeps running statistics (batch norm). Axis
 letters: `n` rows, `d` inputs, `k` entries of η, `c` classes, `p` coefficients.
@@ -50,12 +50,12 @@ class Batch(NamedTuple):
 
 @runtime_checkable
 class Model(Protocol):
-    """η = f(x; φ): a callable pytree whose inexact array leaves are φ."""
+    """A model η = f(x; φ): a callable pytree whose inexact array leaves are φ."""
 
     def __call__(
         self, X: Any, *, w: Any = None, key: Key | None = None, state: State = None
     ) -> tuple[Float[Array, "n k"], State]:
-        """Map rows `X` to (n, k) unconstrained η, and thread the state."""
+        """The (n, k) unconstrained η of rows `X`, and the state after them."""
         ...
 
 
@@ -99,30 +99,30 @@ class Separable(Objective[M_contra], Protocol[M_contra]):
     """
 
     def pointwise(self, eta: Float[Array, "n k"], y: Any) -> Float[Array, " n"]:
-        """Each row's loss, before weighting."""
+        """The loss of each row, before weighting."""
         ...
 
     def penalty(self, model: M_contra) -> Float[Array, ""]:
-        """The part that no row pays for, in nats per unit of weight."""
+        """The penalty on the parameters, in nats per unit of weight."""
         ...
 
 
 class Proximable(Protocol[M_contra]):
-    """An objective made of a smooth part and a kink with a known proximal map."""
+    """An objective with a smooth part and a non-smooth part of known proximal map."""
 
     def smooth(
         self, model: M_contra, batch: Batch, *, key: Key | None, state: State
     ) -> tuple[Float[Array, ""], State]:
-        """The differentiable part."""
+        """The differentiable part of the objective."""
         ...
 
     def prox(self, model: Any, step: Float[Array, ""]) -> Any:
-        """argmin over m of step · kink(m) + ½‖m − model‖²."""
+        """The proximal map of the non-smooth part h: argmin of step · h(m) + ½‖m − model‖²."""
         ...
 
 
 class Trace(eqx.Module):
-    """What a solver saw on the way; entries after the last step are NaN."""
+    """The history of a minimisation; entries after the last step are NaN."""
 
     loss: Float[Array, "..."]
     """(steps,), after any axes of a batch of runs."""
@@ -133,7 +133,7 @@ class Trace(eqx.Module):
     model: PyTree | None = None
     """The parameters after each step, where they were asked for."""
     validation: Float[Array, "..."] | None = None
-    """The loss on other rows at each look, where there were any."""
+    """The validation loss at each evaluation, where there are validation rows."""
 
 
 class Status(eqx.Module):
@@ -244,32 +244,32 @@ class Learner(Protocol):
     """The pure core of an estimator: `vmap` it over keys, hyper-parameters, weights."""
 
     family: Any
-    """The family of p(y | x), where the recipe did not bend."""
+    """The family of p(y | x); None for learners without a likelihood."""
 
     def learn(self, key: Key, hyper: dict[str, Any], batch: Batch) -> PyTree:
-        """φ from data."""
+        """The parameters φ fitted to data."""
         ...
 
     def eta(self, phi: PyTree, X: Any) -> Float[Array, "n k"]:
-        """η of each row of `X`."""
+        """The η of each row of `X`."""
         ...
 
     def losses(self, phi: PyTree, batch: Batch) -> Float[Array, " n"]:
-        """−log p(yᵢ | xᵢ) of each row, in nats: what cross-validation asks for."""
+        """The loss −log p(yᵢ | xᵢ) of each row, in nats, for cross-validation."""
         ...
 
 
 @runtime_checkable
 class PartsLearner(Learner, Protocol):
-    """A learner that has a shorter way to leave out one part of the rows after another."""
+    """A learner with a fast way to fit without each of several parts of the rows."""
 
     @property
     def leaves_out(self) -> bool:
-        """Whether it applies to this one."""
+        """Whether this learner, with its settings, can use the fast way."""
         ...
 
     def leave_out(
         self, hypers: dict[str, Any], parts: Batch
     ) -> tuple[PyTree, Float[Array, "m j"]]:
-        """φ without each part, and the held-out nats of the part, for every setting."""
+        """The φ fitted without each part, and the nats of that part, for every setting."""
         ...

@@ -38,7 +38,7 @@ def recorded():
 
 
 def test_worked_2_1_2_network(recorded):
-    """W12: seven parameters, and every quantity as the explicit formulas have it."""
+    """Seven parameters, and every quantity equals its explicit formula."""
     assert sum(np.size(p) for p in (W1, b1, W2, b2)) == parameter_count((2, 1, 2)) == 7
     # a₁ = σ(w₁₁x₁ + w₁₂x₂ + b), output i: σ(vᵢ a₁ + cᵢ)
     z1 = W1[0, 0] * x[0] + W1[0, 1] * x[1] + b1[0]
@@ -81,7 +81,7 @@ def test_recursion_of_the_notes(recorded):
 
 
 def test_misprinted_derivation_is_wrong(recorded):
-    """X000-23: with the derivative of the next layer's activation it does not fit."""
+    """With the derivative of the next layer's activation, δ is wrong."""
     first, second = recorded.backprop().layers
     wrong = sigmoid(first.z) * (1 - sigmoid(first.z)) * (second.weight.T @ second.delta)
     exact = numerical_gradient(network, W1, b1, W2, b2, x, y, argnums=1)
@@ -90,7 +90,7 @@ def test_misprinted_derivation_is_wrong(recorded):
 
 
 def test_mean_squared_error_has_a_factor():
-    """X000-22: dL/da = a − y is for half the sum; the mean has 2(a − y)/n."""
+    """dL/da = a − y is for half the sum; the mean has 2(a − y)/n."""
     a, y = np.array([0.2, 0.7, 0.4]), np.array([0.0, 1.0, 1.0])
     with float64():
         half = trace(lambda a: 0.5 * jnp.sum((a - y) ** 2), a).reverse().gradient
@@ -100,14 +100,14 @@ def test_mean_squared_error_has_a_factor():
 
 
 def test_relu_passes_what_was_positive():
-    """G11: the adjoint times 1[b > 0]; at the kink JAX takes 0."""
+    """The adjoint times 1[b > 0]; at the kink JAX takes 0."""
     b = np.array([-1.0, 0.0, 2.0], np.float32)
     back = trace(lambda b: jnp.sum(jax.nn.relu(b) * jnp.array([5.0, 6.0, 7.0])), b)
     np.testing.assert_array_equal(back.reverse().gradient, [0.0, 0.0, 7.0])
 
 
 def test_softmax_output_needs_the_full_jacobian(getkey):
-    """X000-21: through softmax, δ of an output depends on all adjoints."""
+    """Through softmax, δ of an output depends on all adjoints."""
     W = np.asarray(jax.random.normal(getkey(), (3, 2)))
     t = np.array([0.2, 0.5, 0.3], np.float32)
 
@@ -121,7 +121,7 @@ def test_softmax_output_needs_the_full_jacobian(getkey):
 
 
 def test_generalised_delta_rule_for_any_activation():
-    """G12: the same recursion for an activation nobody has named."""
+    """The recursion holds for an activation without a name."""
 
     def odd(z):
         return z / (1 + z**2)

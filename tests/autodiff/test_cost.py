@@ -1,4 +1,4 @@
-"""Counts against counts by hand and XLA's; schedules against what is really held."""
+"""Costs against counts by hand and by XLA; schedules against measured memory."""
 
 import jax
 import jax.numpy as jnp
@@ -51,7 +51,7 @@ def test_counts_are_xlas(getkey):
 
 
 def test_every_turn_of_a_loop_is_counted():
-    """XLA's own analysis counts the body once; the table says so."""
+    """XLA counts the body of a loop once; the table mentions it."""
     W, x = np.ones((8, 8), FLOAT), np.ones((16, 8), FLOAT)
 
     def f(W, x):
@@ -65,7 +65,7 @@ def test_every_turn_of_a_loop_is_counted():
 
 
 def test_forward_scales_with_inputs_and_reverse_with_outputs():
-    """G8, X001-29: the numbers of passes; f: Rⁿ → R and f: R → Rⁿ."""
+    """The number of passes for f: Rⁿ → R and f: R → Rⁿ."""
 
     def many_inputs(n):
         return (lambda x: jnp.tanh(x).sum()), (jax.ShapeDtypeStruct((n,), FLOAT),)
@@ -90,7 +90,7 @@ def test_reverse_memory_grows_with_depth_and_checkpointing_with_its_root():
     assert measured.exponent("reverse", "peak") == pytest.approx(1, abs=0.05)
     assert measured.exponent("checkpointed", "peak") == pytest.approx(0.5, abs=0.1)
     assert measured.exponent("forward", "peak") == pytest.approx(0, abs=0.05)
-    # and the price: less than one more forward pass
+    # the cost is less than one more forward pass
     for cost in measured.costs:
         again = cost.modes[-1].work.transcendentals / cost["value"].work.transcendentals
         plain = (
@@ -100,7 +100,7 @@ def test_reverse_memory_grows_with_depth_and_checkpointing_with_its_root():
 
 
 def test_four_blocks_with_checkpoints_1_2_4():
-    """W42: 5 forward blocks instead of 4; about 1.08 where a block back counts two."""
+    """5 forward blocks instead of 4; 1.08 times the work if a backward block counts two."""
     recorded = trace(
         lambda x: jnp.exp(jnp.cos(jnp.tanh(jnp.sin(x)))), np.ones(3, FLOAT)
     )
@@ -143,7 +143,7 @@ def test_skip_connections_are_kept_across_cuts():
 
 
 def test_forward_pass_complexity():
-    """H11: Σ nⱼ₋₁ nⱼ multiply-adds, (k + 1) n² for k hidden layers of width n."""
+    """Σ nⱼ₋₁ nⱼ multiply-adds, (k + 1) n² for k hidden layers of width n."""
     assert multiply_adds((7, 7, 7, 7)) == 3 * 7**2
     sizes = (3, 5, 4, 2)
     pairs = list(zip(sizes[:-1], sizes[1:], strict=True))
@@ -153,7 +153,7 @@ def test_forward_pass_complexity():
 
 
 def test_parameter_count():
-    """H12, W26, W28: 3D + 1, and 3D + 1 + (K − 1) D (D + 1)."""
+    """3D + 1, and 3D + 1 + (K − 1) D (D + 1)."""
     assert parameter_count((1, 3, 1)) == 3 * 3 + 1 == 10
     assert parameter_count((1, 3, 3, 1)) == 3 * 3 + 1 + 3 * 4 == 22
     for D, K in ((2, 4), (5, 3)):

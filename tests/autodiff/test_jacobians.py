@@ -25,7 +25,7 @@ def recorded():
 
 
 def test_input_and_weight_jacobians_of_each_step(recorded):
-    """G3: ∂ₓf ~ (c', c) and ∂_w f ~ (c', p)."""
+    """∂ₓf ~ (c', c) and ∂_w f ~ (c', p)."""
     found = recorded.jacobians()
     kinds = {(j.output, j.input): (j.kind, j.shape) for j in found.local}
     product = recorded.steps[0]
@@ -41,7 +41,7 @@ def test_input_and_weight_jacobians_of_each_step(recorded):
 
 
 def test_forward_mode_multiplies_them_up(recorded):
-    """G5: ∂hᵢ/∂wⱼ after every step is that of `jax.jacfwd`."""
+    """∂hᵢ/∂wⱼ after every step is that of `jax.jacfwd`."""
     totals = recorded.jacobians().accumulate()
     with float64():
         exact = jax.jacfwd(two_layers, argnums=(0, 1, 2))(W1, W2, X)
@@ -81,7 +81,7 @@ def test_large_jacobians_are_named_and_not_computed(recorded):
 
 
 def test_order_of_the_product():
-    """G7, X002-30, X002-31: Jₗ ... J₁, latest on the left; vector times matrix first."""
+    """Jₗ ... J₁, latest on the left; vector times matrix first."""
     J1, J2, J3 = RNG.normal(size=(3, 20, 20))
     row = RNG.normal(size=(1, 20))
     forward, many = chain_product([row, J3, J2, J1], order="forward")
@@ -97,7 +97,7 @@ def test_order_of_the_product():
 
 
 def test_the_trace_of_the_notes():
-    """G4, G6, X002-27: hᵢ = fᵢ(hᵢ₋₁, wᵢ), y = Σ h, and 1ᵀ times Jacobians back."""
+    """hᵢ = fᵢ(hᵢ₋₁, wᵢ), y = Σ h, and 1ᵀ times Jacobians back."""
     h, w = np.array([0.3, -0.2]), [np.array([0.5, 1.5]), np.array([-1.0, 0.7])]
 
     def program(w, x):

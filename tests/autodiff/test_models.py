@@ -101,7 +101,16 @@ def sine(leaf):
     return np.sin(1.0 + np.arange(leaf.size)).reshape(leaf.shape)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+QUICK = ("Normal", "Categorical", "Mixture")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name.startswith(QUICK) else pytest.param(name, marks=pytest.mark.slow)
+        for name in FAMILIES
+    ],
+)
 def test_every_model_under_every_likelihood(name, getkey):
     example = FAMILIES[name]
     family, eta = example.make(), jnp.asarray(example.eta)

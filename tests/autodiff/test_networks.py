@@ -19,7 +19,7 @@ EVERY = (0, 1, 2, 3)
 
 @pytest.fixture(autouse=True)
 def as_people_write():
-    """X @ W + b with b ~ (h,), which the library itself does not allow itself."""
+    """X @ W + b with b ~ (h,), by rank promotion, which the library itself avoids."""
     with jax.numpy_rank_promotion("allow"):
         yield
 
@@ -69,7 +69,7 @@ LOSSES = {  # as written, and dL/da
 
 
 def by_hand(activation, slope, output_delta):
-    """z, a, δ and the gradients of both layers, by the recursion of the notes."""
+    """z, a, δ and the gradients of both layers, by the recursion written out."""
     z1 = X @ W1 + b1
     a1 = activation(z1)
     z2 = a1 @ W2 + b2
@@ -130,9 +130,9 @@ def test_losses(name):
 
     with float64():
         recorded = trace(network, W1, b1, W2, b2, X, argnums=EVERY)
-    _, activation, bend = ACTIVATIONS["tanh"]
+    _, activation, derivative = ACTIVATIONS["tanh"]
     at_output = lambda z: slope(logistic(z)) * SIGMOID[1](z)  # noqa: E731
-    back = compare(recorded, by_hand(activation, bend, at_output))
+    back = compare(recorded, by_hand(activation, derivative, at_output))
     np.testing.assert_allclose(back[2].a_gradient, slope(back[2].a), rtol=1e-9)
 
 
@@ -149,7 +149,7 @@ CROSS_ENTROPIES = {
 
 @pytest.mark.parametrize("name", CROSS_ENTROPIES)
 def test_cross_entropies(name):
-    """δ of the output is (p − t)/n, however it is written; a is p where p is there."""
+    """δ of the output is (p − t)/n, however it is written; a is p where p is computed."""
     target = np.eye(K)[LABELS]
 
     def network(W1, b1, W2, b2, X):

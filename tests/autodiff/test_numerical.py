@@ -21,7 +21,7 @@ EXACT = X.T @ np.sin(2 * X @ W)
     ("method", "error"), [("forward", 1e-6), ("central", 1e-9), ("complex", 1e-14)]
 )
 def test_methods_reach_their_accuracy(method, error):
-    """G1, X002-28: differences, of the definition of the derivative."""
+    """Differences, by the definition of the derivative."""
     found = numerical_gradient(wave, W, X, argnums=0, method=method)
     assert np.abs(found - EXACT).max() < error
 

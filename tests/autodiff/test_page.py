@@ -1,4 +1,4 @@
-"""The page: complete, alone, small; and the still pictures."""
+"""The HTML page is complete, self-contained and small; and the figures."""
 
 import html
 import json
@@ -77,9 +77,9 @@ def test_page_puts_the_numbers_in():
     ((_, rule, worked, *_),) = data["back"]["1"]
     assert rule == "δ¹ xᵀ (column times row)"
     assert worked.count("·2]") == 2
-    said = [words for role in data["roles"].values() for words in role if words]
-    assert "the weighted sum of layer 1, before its activation" in said
-    assert "the delta of layer 1: ∂L/∂z" in said
+    roles = [words for role in data["roles"].values() for words in role if words]
+    assert "the weighted sum of layer 1, before its activation" in roles
+    assert "the delta of layer 1: ∂L/∂z" in roles
 
 
 def test_names_cannot_break_the_page():

@@ -16,7 +16,7 @@ MEAN, FACTOR = np.array([1.0, -0.5]), np.array([[0.5, 0.0], [0.3, 0.8]])
 
 
 def test_both_estimators_are_unbiased_and_one_is_less_noisy(getkey):
-    """G14: for f = ‖z‖², ∂E f/∂μ = 2μ and ∂E f/∂L = 2L."""
+    """For f = ‖z‖², ∂E f/∂μ = 2μ and ∂E f/∂L = 2L."""
     found = gradient_estimates(
         lambda z: (z**2).sum(), MEAN, FACTOR, samples=4000, key=getkey()
     )
@@ -48,7 +48,7 @@ def loss(p, h, y):
 
 
 def test_backpropagation_through_time(getkey):
-    """G13: the double sum over t and s ≤ t is the gradient, part by part."""
+    """The double sum over t and s ≤ t is the gradient, part by part."""
     rng = np.random.default_rng(0)
     theta = {
         "W": rng.normal(size=(3, 3)),
@@ -81,7 +81,7 @@ def test_backpropagation_through_time(getkey):
 
 
 def test_the_printed_sum_through_time_is_wrong():
-    """X004-35: with sums and products up to T, a scalar network of four steps is off."""
+    """With sums and products up to T, the gradient of a scalar network is wrong."""
     w, u, xs, ys = 0.9, 0.7, [0.5, -1.0, 0.8, 0.3], [0.2, 0.4, -0.3, 0.1]
     run = through_time(
         lambda p, h, x: jnp.tanh(p * h + u * x),
@@ -130,7 +130,7 @@ def test_gradients_vanish_or_explode_with_time():
 
 
 def test_signals_through_depth(getkey):
-    """G15: variances go with (σ²/2)ᵏ for ReLU, on both ways; He's 2 keeps them."""
+    """Variances are proportional to (σ²/2)ᵏ for ReLU in both passes; σ² = 2 keeps them."""
     profile = depth_profile((1.0, 2.0, 4.0), depth=20, width=200, key=getkey())
     np.testing.assert_allclose(profile.growth, [0.5, 1.0, 2.0], rtol=0.12)
     back = (profile.gradients[:, 0] / profile.gradients[:, -1]) ** (1 / 19)

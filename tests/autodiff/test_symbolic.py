@@ -32,17 +32,17 @@ def test_equal_expressions_are_the_same_object():
     ],
 )
 def test_derivatives_are_jaxs(expression, function):
-    slope, bend = expression.derivative(x), expression.derivative(x).derivative(x)
+    slope, curvature = expression.derivative(x), expression.derivative(x).derivative(x)
     with float64():
         for at in (0.3, 0.9):
             exact = jax.grad(function)(at), jax.grad(jax.grad(function))(at)
             np.testing.assert_allclose(expression(x=at), function(at), rtol=1e-12)
             np.testing.assert_allclose(slope(x=at), exact[0], rtol=1e-12)
-            np.testing.assert_allclose(bend(x=at), exact[1], rtol=1e-11)
+            np.testing.assert_allclose(curvature(x=at), exact[1], rtol=1e-11)
 
 
 def test_shared_subexpressions_stop_the_swell():
-    """G2: a product of n equal factors; written out it doubles, shared it grows by one."""
+    """A product of n equal factors: written out it doubles, shared it grows by one."""
     power = x
     for _ in range(12):
         power = power * power + 1
@@ -82,7 +82,7 @@ def test_from_a_function():
 
 
 def test_the_sigmoid_of_the_notes():
-    """W51: tanh x = 2σ(2x) − 1 holds for 1/(1 + e⁻ˣ); with the printed e⁺ˣ the sign flips."""
+    """tanh x = 2σ(2x) − 1 holds for 1/(1 + e⁻ˣ); with the printed e⁺ˣ the sign flips."""
     right = 2 / (1 + exp(-2 * x)) - 1
     printed = 2 / (1 + exp(2 * x)) - 1
     assert right(x=1.0) == pytest.approx(0.761594, abs=1e-6)

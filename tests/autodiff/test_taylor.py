@@ -22,7 +22,7 @@ def bowl(x):
 
 
 def test_gradient_and_directional_derivative():
-    """B9: D_v f = ∇f · v."""
+    """D_v f = ∇f · v."""
     x, v = np.array([1.0, -2.0]), np.array([0.3, 0.4])
     np.testing.assert_allclose(gradient(bowl, x), A @ x)
     np.testing.assert_allclose(directional_derivative(bowl, x, v), A @ x @ v)
@@ -37,7 +37,7 @@ def outer(y):
 
 
 def test_jacobian_layouts():
-    """B10, X002-2, X004-12: row i is the gradient of output i; the other layout is Jᵀ."""
+    """Row i is the gradient of output i; the other layout is Jᵀ."""
     x = np.array([1.0, 2.0])
     J = jacobian(inner, x)
     np.testing.assert_allclose(J, [[2, 1], [2, 0], [0, np.cos(2)]], atol=1e-15)
@@ -56,7 +56,7 @@ def test_jacobian_layouts():
 
 
 def test_linearisation_of_the_notes():
-    """W34: f = x² − 1.5x at 0.51, linearised at 0.5."""
+    """f = x² − 1.5x at 0.51, linearised at 0.5."""
     f = lambda x: x**2 - 1.5 * x  # noqa: E731
     model = taylor(f, 0.5, order=1)
     assert round(float(f(0.51)), 4) == -0.5049
@@ -65,7 +65,7 @@ def test_linearisation_of_the_notes():
 
 
 def test_remainders_fall_with_the_order():
-    """B11, B12."""
+    """The remainder of a model of order k falls with the power k + 1 of the step."""
 
     def f(x):
         return jnp.sin(x).sum() * jnp.exp(0.3 * x[0])
@@ -89,7 +89,7 @@ def test_vector_functions():
 
 @pytest.mark.parametrize("order", [0, 1, 3])
 def test_integral_remainder(order):
-    """B13: the remainder is ∫ f⁽ⁿ⁺¹⁾(t)(x − t)ⁿ/n! dt."""
+    """The remainder is ∫ f⁽ⁿ⁺¹⁾(t)(x − t)ⁿ/n! dt."""
     series = taylor_series(jnp.exp, 0.3, order)
     assert series.order == order
     np.testing.assert_allclose(series.derivatives, np.exp(0.3))

@@ -1,4 +1,4 @@
-"""What a trace shows: names, places, values; and what it steps into."""
+"""The contents of a trace: names, locations, values; and the calls it expands."""
 
 import functools
 
@@ -275,7 +275,7 @@ def test_scan_is_one_step_or_its_turns(backwards):
 
 def test_a_long_scan_is_not_unrolled():
     f = lambda x: lax.scan(lambda c, t: (c * t, None), x, jnp.ones(100))[0]  # noqa: E731
-    with pytest.raises(InputError, match="takes 100 turns and limit is 64"):
+    with pytest.raises(InputError, match="takes 100 iterations and limit is 64"):
         trace(f, 1.0, step_into="scan")
     assert len(trace(f, 1.0, step_into="scan", limit=100).steps) >= 100
 
@@ -354,7 +354,7 @@ def test_shapes_alone_are_enough_for_the_steps():
     ("job", "sentence"),
     [
         (lambda: trace(small, W, X, argnums=5), "argnums has 5 but there are 2"),
-        (lambda: trace(small, W, X, step_into="jot"), "the word 'jot'"),
+        (lambda: trace(small, W, X, step_into="jot"), "unknown option 'jot'"),
         (lambda: trace(small, W, X).forward(W), "got 1 tangents for 2 arguments"),
         (lambda: trace(small, W, X).forward(X, X), "the tangent of w has shape"),
         (lambda: trace(small, W, X).forward([W, W], X), "has 2 leaves but"),

@@ -17,8 +17,8 @@ def likely(*args: str):
 
 
 @pytest.fixture
-def climb(monkeypatch):
-    """Replace the climb by one that returns at once, or as the test says."""
+def fitting(monkeypatch):
+    """Replace the run by one that returns at once, or as the test says."""
     from likely.cli import fit
 
     report = {
@@ -27,13 +27,13 @@ def climb(monkeypatch):
     done = types.SimpleNamespace(
         report=report, rows=[{"model": "null", "nats": 1.23456789}], verdict=["Good."]
     )
-    asked = []
+    specs = []
 
     def replace(run):
-        monkeypatch.setattr(fit, "climb", run)
+        monkeypatch.setattr(fit, "run_with_progress", run)
 
-    replace(lambda spec, out: asked.append(spec) or done)
-    return types.SimpleNamespace(replace=replace, asked=asked)
+    replace(lambda spec, out: specs.append(spec) or done)
+    return types.SimpleNamespace(replace=replace, specs=specs)
 
 
 def test_help_names_every_command():
@@ -49,7 +49,7 @@ def test_python_m_likely_is_the_command():
     assert done.stdout.startswith("likely ")
 
 
-def test_fit_prints_a_table_and_the_verdict(climb, tmp_path):
+def test_fit_prints_a_table_and_the_verdict(fitting, tmp_path):
     done = likely(
         "fit",
         "iris",
@@ -68,18 +68,18 @@ def test_fit_prints_a_table_and_the_verdict(climb, tmp_path):
     assert "1.235" in done.stdout
     assert "Good." in done.stdout
     assert done.stderr == ""
-    (spec,) = climb.asked
+    (spec,) = fitting.specs
     assert spec.models == ("null", "linear")
     assert spec.kinds == {"zip": "code", "a=b": "text"}
 
 
-def test_fit_prints_json(climb, tmp_path):
+def test_fit_prints_json(fitting, tmp_path):
     done = likely("fit", "--out", str(tmp_path), "--seed", "3", "--json")
     assert json.loads(done.stdout)["target"]["name"] == "y"
-    assert climb.asked[0].seed == 3
+    assert fitting.specs[0].seed == 3
 
 
-def test_fit_never_overwrites_unless_forced(climb, tmp_path):
+def test_fit_never_overwrites_unless_forced(fitting, tmp_path):
     (tmp_path / "precious").write_text("result")
     refused = likely("fit", "--out", str(tmp_path))
     assert refused.exit_code == 2
@@ -90,7 +90,7 @@ def test_fit_never_overwrites_unless_forced(climb, tmp_path):
     assert "likely resume" in likely("fit", "--out", str(tmp_path)).stderr
 
 
-def test_fit_needs_a_folder(climb, tmp_path):
+def test_fit_needs_a_folder(fitting, tmp_path):
     (tmp_path / "file").write_text("")
     done = likely("fit", "--out", str(tmp_path / "file"), "--force")
     assert done.exit_code == 2
@@ -107,33 +107,33 @@ def test_bad_options_are_bad_input(options, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_failed_run_is_one_sentence(climb, tmp_path):
+def test_failed_run_is_one_sentence(fitting, tmp_path):
     def fail(spec, out):
         raise RuntimeError("the optimiser\ndiverged.")
 
-    climb.replace(fail)
+    fitting.replace(fail)
     done = likely("fit", "--out", str(tmp_path))
     assert done.exit_code == 1
     assert done.stderr == "likely: the optimiser diverged.\n"
 
 
-def test_bad_data_is_bad_input(climb, tmp_path):
+def test_bad_data_is_bad_input(fitting, tmp_path):
     from likely.core import InputError
 
     def refuse(spec, out):
         raise InputError("y contains NaN (row 3); remove such rows.")
 
-    climb.replace(refuse)
+    fitting.replace(refuse)
     done = likely("fit", "--out", str(tmp_path))
     assert done.exit_code == 2
     assert done.stderr == "likely: y contains NaN (row 3); remove such rows.\n"
 
 
-def test_control_c_says_how_to_go_on(climb, tmp_path):
+def test_control_c_says_how_to_continue(fitting, tmp_path):
     def stop(spec, out):
         raise KeyboardInterrupt
 
-    climb.replace(stop)
+    fitting.replace(stop)
     done = likely("fit", "--out", str(tmp_path))
     assert done.exit_code == 130
     assert "likely resume" in done.stderr
@@ -157,9 +157,9 @@ def test_fit_report_predict_from_a_file(tmp_path):
     assert "linear model" in again.stdout
     new = tmp_path / "new.csv"
     new.write_text("x,z\n2.5,0\n-2.5,0\n")
-    said = likely("predict", str(run), str(new), "--coverage", "0.8")
-    assert said.exit_code == 0, said.stderr
-    lines = said.stdout.splitlines()
+    predicted = likely("predict", str(run), str(new), "--coverage", "0.8")
+    assert predicted.exit_code == 0, predicted.stderr
+    lines = predicted.stdout.splitlines()
     assert lines[0] == "predicted,p(no),p(yes),set"
     assert lines[1].startswith("yes,")
     assert lines[2].startswith("no,")

@@ -134,7 +134,7 @@ def test_pseudoinverse(rng):
 
 
 def test_condition_of_the_gram_is_the_square(rng):
-    """B34."""
+    """B34: κ(AᵀA) = κ(A)²."""
     X = rng.normal(size=(20, 4)) * [1, 10, 100, 1000]
     condition_number = in_double(linalg.condition_number)
     kappa = condition_number(X)

@@ -1,4 +1,4 @@
-"""Orders of rows: each row once, every place as likely as any other."""
+"""Random orders: each row once, every position as likely as any other."""
 
 import jax
 import numpy as np
@@ -17,8 +17,8 @@ def test_every_row_once_and_a_function_of_the_key(n):
         assert (first != np.asarray(permutation(jax.random.key(n + 1), n))).any()
 
 
-def test_some_are_there_and_the_others_stay():
-    """The order of the first k is that of k rows, for any k, also one known late."""
+def test_only_the_first_rows_are_permuted():
+    """The order of the first k is that of k rows, also for k known only at run time."""
     n, of = 130, jax.jit(lambda key, k: permutation(key, 130, k))
     for k in (1, 2, 3, 65, 100, 101, 120, 121, 122, 130):
         order = np.asarray(of(jax.random.key(k), np.int32(k)))

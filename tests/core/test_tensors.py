@@ -63,7 +63,7 @@ def test_hadamard_masks_and_is_linear():
 
 
 def test_reductions():
-    """B6."""
+    """B6: sums, means, maxima and minima over axes."""
     X = draw(2, 3, 4)
     near(reduce(X, (0, 2)), X.sum((0, 2)))
     near(reduce(X, 1, how="mean", keep=True), X.mean(1, keepdims=True))

@@ -86,7 +86,7 @@ def test_offline_is_a_sentence(folder, offline):
 def test_default_folder_is_of_this_user(monkeypatch):
     monkeypatch.delenv("LIKELY_DATA_DIR", raising=False)
     assert data.data_folder().parts[-2:] == ("likely", "data")
-    assert download.TIMEOUT > 0
+    assert download.TIMEOUT_SECONDS > 0
 
 
 def test_mnist_from_local_files(shared_data, offline):

@@ -24,7 +24,11 @@ COLUMNS = {
     "pool": (RNG.integers(0, 2, N), "boolean", "only 0 and 1"),
     "sold": (RNG.random(N) < 0.5, "boolean", "true or false"),
     "zone": (RNG.choice([101, 205, 307, 550], N), "code", "uneven gaps"),
-    "postcode": (RNG.choice([1000, 2000, 3000], N), "code", "by the title"),
+    "postcode": (
+        RNG.choice([1000, 2000, 3000], N),
+        "code",
+        "by the name of the column",
+    ),
     "town": (RNG.choice(["Bern", "Basel", "Chur"], N), "category", "3 values"),
     "padded": (RNG.choice(["007", "010"], N), "category", "digits that are codes"),
     "mostly": (
@@ -39,7 +43,7 @@ COLUMNS = {
 FLAGGED = {
     "constant": ("one", [7] * N),
     "identifier by counting": ("n", np.arange(5, 5 + N)),
-    "identifier by title": ("customer_id", RNG.permutation(10 * N)[:N]),
+    "identifier by name": ("customer_id", RNG.permutation(10 * N)[:N]),
     "identifier in words": ("name", [f"k{i:03}" for i in RNG.permutation(N)]),
 }
 
@@ -68,7 +72,7 @@ def test_missing_values_are_counted():
     column = Schema.infer({"half": half})["half"]
     assert column.missing == N // 2
     assert not column.constant
-    assert "there or missing" in column.reason
+    assert "present or missing" in column.reason
     assert Schema.infer({"s": ["a", "", None, "b"]})["s"].missing == 2
 
 
@@ -111,7 +115,7 @@ def houses(tmp_path):
 
 def test_file_and_table_have_the_same_schema(houses, monkeypatch):
     whole = Schema.infer(read_table(houses))
-    monkeypatch.setattr(text_cells, "BLOCK", 2000)
+    monkeypatch.setattr(text_cells, "BLOCK_BYTES", 2000)
     assert len(list(open_table(houses))) > 5
     assert Schema.infer(open_table(houses)) == whole
     assert whole.rows == N

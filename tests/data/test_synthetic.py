@@ -6,10 +6,10 @@ from scipy import integrate, stats
 
 from likely import data
 from likely.core import InputError
-from likely.data.registry import _MADE
+from likely.data.registry import _SYNTHETIC
 
 
-@pytest.mark.parametrize("make", _MADE, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", _SYNTHETIC, ids=lambda make: make.__name__)
 def test_seed_decides_everything(make):
     first, again = make(60, random_state=3), make(60, random_state=3)
     np.testing.assert_array_equal(first.X, again.X)

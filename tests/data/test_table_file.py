@@ -39,7 +39,7 @@ def table(rng) -> pa.Table:
 
 @pytest.mark.parametrize("kind", WRITERS)
 def test_round_trip_whole_and_in_chunks(kind, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(table_file, "ROWS", 300)
+    monkeypatch.setattr(table_file, "CHUNK_ROWS", 300)
     path = tmp_path / "any.name"
     WRITERS[kind](table, path)
     file = open_table(path)
@@ -96,7 +96,7 @@ def test_cut_files_are_sentences(kind, keep, table, tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv.gz", "parquet"])
 def test_a_small_file_that_becomes_huge_is_a_sentence(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr("likely.data.errors.LARGEST", 1 << 20)
+    monkeypatch.setattr("likely.data.errors.MAX_BYTES", 1 << 20)
     path = tmp_path / f"bomb.{kind}"
     if kind == "parquet":
         parquet.write_table(pa.table({"a": np.zeros(2_000_000, np.int32)}), path)

@@ -209,7 +209,7 @@ def test_agrees_with_pandas(write, rng):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(text_cells, "BLOCK", 256)
+    monkeypatch.setattr(text_cells, "BLOCK_BYTES", 256)
 
 
 def test_chunks_hold_what_the_whole_holds(write, small_blocks, rng):
@@ -283,7 +283,7 @@ def test_invalid_text_late_in_a_file(write, monkeypatch):
     """Beyond what was looked at to tell the encoding."""
     from likely.data import dialect
 
-    monkeypatch.setattr(dialect, "SAMPLE", 64)
+    monkeypatch.setattr(dialect, "SAMPLE_BYTES", 64)
     path = write(b"a,b\n" + b"1,x\n" * 40 + b"2,\xff\n" + b"1,x\n" * 9)
     with pytest.raises(TableError, match=r"line 42, column 'b': is not valid UTF-8"):
         read_table(path)

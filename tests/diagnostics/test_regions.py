@@ -65,7 +65,7 @@ def zigzag() -> Chain:
 
 
 def test_composing_networks_folds_the_line():
-    """3 pieces × 3 = 9, each value reached from 3 × 3 points; W27's 16 is the maximum."""
+    """3 pieces × 3 = 9, each value reached from 3 × 3 points."""
     both = compose(zigzag(), zigzag())
     pieces = linear_pieces(both, 0, 1)
     assert len(pieces.slopes) == 9
@@ -94,7 +94,7 @@ def polygon_area(corners: np.ndarray) -> float:
 
 
 def turns(corners: np.ndarray) -> np.ndarray:
-    """The turn at each corner, of edges of length 1."""
+    """The sine of the turning angle at each corner."""
     edges = np.roll(corners, -1, 0) - corners
     edges /= np.linalg.norm(edges, axis=1, keepdims=True)
     a, b = edges, np.roll(edges, -1, 0)
@@ -124,12 +124,12 @@ def test_regions_of_the_plane_are_convex_and_linear(hidden):
         )
 
 
-def test_leaky_slopes_bend_and_smooth_layers_are_refused():
+def test_leaky_slopes_have_a_kink_and_smooth_layers_are_refused():
     model = network([[1.0]], [0.0], [[2.0]], [1.0], activation=("leaky_relu", 0.1))
     pieces = linear_pieces(model, -1, 1)
     np.testing.assert_allclose(pieces.slopes[:, 0], [0.2, 2.0])
     smooth = mlp((1, 2, 1), activation="tanh", key=jax.random.key(0))
-    with pytest.raises(InputError, match="linear in pieces"):
+    with pytest.raises(InputError, match="piecewise linear"):
         linear_pieces(smooth, 0, 1)
     assert (
         len(linear_pieces(Chain(Dense(1, 1, key=jax.random.key(0))), 0, 1).joints) == 0

@@ -1,12 +1,19 @@
-"""Neighbours and naive Bayes against scikit-learn, ties and weights included."""
+"""Neighbours, naive Bayes and null models against scikit-learn and closed forms."""
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn import datasets, naive_bayes, neighbors
 
 from likely.core import InputError
-from likely.estimators import GaussianNB, KNeighborsClassifier, KNeighborsRegressor
-from likely.estimators.neighbors.nearest import neighbour_weights
+from likely.estimators import (
+    GaussianNB,
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    NullClassifier,
+    NullRegressor,
+)
+from likely.estimators.neighbors.nearest import neighbor_weights
 
 rng = np.random.default_rng(0)
 X, Y = rng.normal(size=(120, 3)), rng.normal(size=120)
@@ -31,10 +38,10 @@ def test_neighbours_equal_scikit_learns(metric, weights):
 def test_ties_share_what_is_left():
     D = np.array([[1.0, 2.0, 2.0, 2.0, 3.0]])
     np.testing.assert_allclose(
-        neighbour_weights(D, np.ones(5), 2.0), [[1, 1 / 3, 1 / 3, 1 / 3, 0]]
+        neighbor_weights(D, np.ones(5), 2.0), [[1, 1 / 3, 1 / 3, 1 / 3, 0]]
     )
     np.testing.assert_allclose(
-        neighbour_weights(D, np.array([3.0, 1, 1, 1, 1]), 2.0), [[2, 0, 0, 0, 0]]
+        neighbor_weights(D, np.array([3.0, 1, 1, 1, 1]), 2.0), [[2, 0, 0, 0, 0]]
     )
 
 
@@ -89,3 +96,25 @@ def test_naive_bayes_counts_dependent_evidence_twice():
     np.testing.assert_allclose(two.eta[:, 0], 2 * one, rtol=1e-6)
     with pytest.raises(InputError, match="2 probabilities"):
         GaussianNB(priors=[0.5, 0.6]).fit(A, y)
+
+
+def test_the_null_model_of_numbers_is_their_marginal_normal():
+    w = rng.integers(0, 3, len(Y))
+    model = NullRegressor().fit(X, np.where(w > 0, Y, np.nan), sample_weight=w)
+    mean = np.average(Y, weights=w)
+    std = np.sqrt(np.average((Y - mean) ** 2, weights=w))
+    np.testing.assert_allclose(model.predict(V), mean)
+    low, high = model.predict_interval(V, coverage=0.8)
+    np.testing.assert_allclose(low, stats.norm(mean, std).ppf(0.1))
+    np.testing.assert_allclose(high, stats.norm(mean, std).ppf(0.9))
+
+
+def test_the_null_model_of_classes_is_their_shares():
+    model = NullClassifier().fit(X, LABELS)
+    shares = np.array([np.mean(LABELS == c) for c in model.classes_])
+    np.testing.assert_allclose(model.predict_proba(V), np.tile(shares, (len(V), 1)))
+    np.testing.assert_allclose(model.predict_log_proba(V[:1])[0], np.log(shares))
+    np.testing.assert_array_equal(
+        model.predict_set(V[:1], coverage=shares.max())[0], shares == shares.max()
+    )
+    assert set(model.predict(V)) == {model.classes_[shares.argmax()]}

@@ -1,11 +1,13 @@
-"""Counts from regressors of numbers, votes with one more, kernels by landmarks."""
+"""Wrappers: counts from regressors of numbers, logarithms, smoothed votes; Nystroem."""
 
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn import linear_model
 
 import likely as lk
 from likely.core.checks import InputError
+from likely.families import Bernoulli, Categorical
 
 
 @pytest.fixture
@@ -26,6 +28,9 @@ def test_counts_from_neighbours_are_nearly_as_likely_as_under_the_truth(family, 
     assert dist.log_prob(y[200:]).mean() > truth - 0.08
     assert dist.family.discrete
     np.testing.assert_array_equal(model.predict(X[200:]), dist.mean)
+    np.testing.assert_allclose(
+        model.nll(X[200:], y[200:]), -dist.log_prob(y[200:]).mean()
+    )
     low, high = model.predict_interval(X[200:], 0.8)
     assert np.mean((low <= y[200:]) & (y[200:] <= high)) > 0.75
 
@@ -70,6 +75,47 @@ def test_one_vote_more(rng):
     )
     np.testing.assert_allclose(model.predict_dist(far).probs, model.predict_proba(far))
     assert model.predict(far) == ["no"]
+    assert isinstance(model.predict_dist(far).family, Bernoulli)
+    np.testing.assert_allclose(
+        model.predict_log_proba(far), np.log(model.predict_proba(far))
+    )
+    np.testing.assert_array_equal(model.predict_set(far, 0.9), [[True, False]])
+    expected = -np.log(model.predict_proba(X)[np.arange(40), (y == "yes").astype(int)])
+    np.testing.assert_allclose(model.nll(X, y), expected.mean())
+
+
+def test_three_classes_are_categorical(rng):
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 3
+    model = lk.SmoothedClassifier(lk.KNeighborsClassifier(5), votes=5).fit(X, y)
+    assert isinstance(model.predict_dist(X).family, Categorical)
+    np.testing.assert_allclose(model.predict_dist(X).probs, model.predict_proba(X))
+
+
+def test_the_logarithm_of_the_target_is_a_log_normal_distribution(rng, tmp_path):
+    X = rng.normal(size=(80, 2))
+    y = np.exp(X[:, 0] + 0.3 * rng.normal(size=80))
+    model = lk.LogTarget(lk.Ridge()).fit(X, y)
+    inner = lk.Ridge().fit(X, np.log(y))
+    loc, scale = inner.predict(X), inner.predict_dist(X).std
+    peer = stats.lognorm(scale, scale=np.exp(loc))
+    np.testing.assert_allclose(model.predict(X), peer.mean())
+    np.testing.assert_allclose(model.nll(X, y), -peer.logpdf(y).mean())
+    for ours, theirs in zip(
+        model.predict_interval(X, 0.8), peer.interval(0.8), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs)
+    model.save(tmp_path / "model.likely")
+    again = lk.load(tmp_path / "model.likely")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert not hasattr(model, "predict_proba")
+
+
+def test_the_logarithm_needs_positive_numbers_and_a_distribution(rng):
+    X = rng.normal(size=(4, 2))
+    with pytest.raises(InputError, match="numbers above zero"):
+        lk.LogTarget(lk.Ridge()).fit(X, [1.0, 2.0, 0.0, 1.0])
+    with pytest.raises(InputError, match="LinearRegression has no predict_dist"):
+        lk.LogTarget(linear_model.LinearRegression()).fit(X, np.ones(4))
 
 
 def test_landmarks_are_a_basis(rng):
@@ -81,7 +127,7 @@ def test_landmarks_are_a_basis(rng):
     gaps = ((X[:, None] - X) ** 2).sum(2)
     K = np.exp(-0.5 * gaps)
     centre = np.eye(40) - 1 / 40
-    said = y.mean() + centre @ K @ centre @ np.linalg.solve(
+    expected = y.mean() + centre @ K @ centre @ np.linalg.solve(
         centre @ K @ centre + 0.1 * np.eye(40), y - y.mean()
     )
-    np.testing.assert_allclose(model.predict(X), said, atol=1e-6)
+    np.testing.assert_allclose(model.predict(X), expected, atol=1e-6)

@@ -24,12 +24,12 @@ def test_a_forest_without_chance_is_a_tree(table):
 
 def test_members_are_trees_on_weighted_rows(table):
     """A bootstrap is a weight: the forest's tree is a tree with those weights."""
-    from likely.estimators.host import seed_of
-    from likely.estimators.trees.forest import draws
+    from likely.core.random import seed_of
+    from likely.estimators.trees.bootstrap import bootstrap_counts
 
     X, y, _, _ = table
     forest = lk.RandomForestRegressor(3, random_state=5).fit(X, y)
-    counts = draws(seed_of(5), 1, len(y), len(y))
+    counts = bootstrap_counts(seed_of(5), 1, len(y), len(y))
     assert counts.sum() == len(y)
     tree = lk.DecisionTreeRegressor().fit(X, y, counts * 1.0)
     np.testing.assert_allclose(
@@ -90,6 +90,31 @@ def test_probabilities_are_mean_frequencies(table):
     assert set(forest.predict(X_new)) <= {"up", "down"}
 
 
+def test_a_forest_has_nothing_that_belongs_to_one_tree(table):
+    X, y, _, _ = table
+    forest = lk.RandomForestRegressor(2).fit(X, y)
+    tree = lk.DecisionTreeRegressor(max_depth=2).fit(X, y)
+    for name in ("tree_", "text", "draw", "get_depth", "get_n_leaves", "pruning_path"):
+        assert hasattr(tree, name)
+        assert not hasattr(forest, name)
+
+
+def test_a_forest_of_one_tree_is_a_normal(table):
+    X, y, X_new, _ = table
+    forest = lk.RandomForestRegressor(1).fit(X, y)
+    dist = forest.predict_dist(X_new)
+    assert type(dist.family) is type(forest.family_) is families.Normal
+    np.testing.assert_allclose(dist.mean, forest.predict(X_new))
+
+
+def test_bagging_of_a_learner_without_a_distribution(table):
+    X, y, X_new, _ = table
+    bag = lk.BaggingRegressor(lk.SVR(), 3).fit(X[:80], y[:80])
+    dist = bag.predict_dist(X_new)
+    np.testing.assert_allclose(dist.mean, bag.predict(X_new))
+    assert (dist.std >= bag.scale_ * (1 - 1e-9)).all()
+
+
 def test_garbage_in_absent_rows_changes_no_bit(table):
     X, y, X_new, _ = table
     w = np.r_[np.ones(400), np.zeros(100)]
@@ -108,11 +133,11 @@ def test_garbage_in_absent_rows_changes_no_bit(table):
 def test_bagging_of_any_learner(base, table):
     X, y, X_new, y_new = table
     bag = lk.BaggingRegressor(base, 12, oob_score=True, max_features=4).fit(X, y)
-    said = [
+    predictions = [
         member.predict(X_new[:, columns])
         for member, columns in zip(bag.estimators_, bag.columns_, strict=True)
     ]
-    np.testing.assert_allclose(bag.predict(X_new), np.mean(said, axis=0))
+    np.testing.assert_allclose(bag.predict(X_new), np.mean(predictions, axis=0))
     dist = bag.predict_dist(X_new)
     np.testing.assert_allclose(dist.mean, bag.predict(X_new), rtol=1e-9)
     assert np.isfinite(bag.nll(X_new, y_new))
@@ -130,7 +155,7 @@ def test_bagging_lowers_the_variance_and_leaves_the_bias(rng):
         y = np.sin(3 * X[:, 0]) + 0.5 * rng.normal(size=80)
         single.append(lk.DecisionTreeRegressor().fit(X, y).predict(x))
         bagged.append(lk.BaggingRegressor(n_estimators=15).fit(X, y).predict(x))
-    variance = [np.var(said, axis=0).mean() for said in (single, bagged)]
+    variance = [np.var(predictions, axis=0).mean() for predictions in (single, bagged)]
     bias = [np.mean((np.mean(s, axis=0) - truth) ** 2) for s in (single, bagged)]
     assert variance[1] < 0.65 * variance[0]
     assert abs(bias[1] - bias[0]) < 0.1 * variance[0]
@@ -141,8 +166,8 @@ def test_bagged_classifiers_average_probabilities():
     names = np.array(["a", "b", "c"])[y]
     bag = lk.BaggingClassifier(lk.LogisticRegression(alpha=1.0), 5, oob_score=True)
     bag.fit(X, names)
-    said = [member.predict_proba(X) for member in bag.estimators_]
-    np.testing.assert_allclose(bag.predict_proba(X), np.mean(said, axis=0))
+    predictions = [member.predict_proba(X) for member in bag.estimators_]
+    np.testing.assert_allclose(bag.predict_proba(X), np.mean(predictions, axis=0))
     assert bag.oob_score_ > 0.9
     assert set(bag.predict(X)) == {"a", "b", "c"}
 

@@ -103,6 +103,7 @@ def test_several_outputs_are_one_model_each(make, diabetes, rng):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [lk.Ridge, lk.Lasso, lk.PoissonRegressor], ids=str)
 def test_the_penalty_is_chosen_by_held_out_nats(make, diabetes):
     X, y = diabetes

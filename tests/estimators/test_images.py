@@ -49,7 +49,7 @@ def test_every_form_of_the_images_is_the_same_fit(fitted):
     np.testing.assert_array_equal(fitted.predict_proba(IMAGES.reshape(48, 64)), wanted)
     assert set(fitted.predict(IMAGES)) <= {"light", "dark"}
     assert fitted.predict_dist(IMAGES).probs.shape == (48, 2)
-    inner, state, seen = fitted.inside(BYTES[:5])
+    inner, state, seen = fitted.unpack(BYTES[:5])
     eta = feature_maps(inner, seen, state=state)["layers[0]"]
     assert eta.shape == (5, 8, 8, 4)
     logits = np.asarray(inner(jnp.asarray(seen), state=state)[0])[:, 0]

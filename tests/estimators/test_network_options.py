@@ -5,17 +5,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator
+from sklearn.base import ClassifierMixin
 
 import likely as lk
 from likely import families
+from likely.base.settings import store
+from likely.base.training.members import members_of
 from likely.core import InputError, float64
-from likely.estimators.networks import AbstractNetwork
-from likely.estimators.networks.core import class_family, keep
+from likely.estimators.images.cnn import ImageInputs
+from likely.estimators.networks import NetworkPredictor
 from likely.estimators.networks.families import FAMILIES, family_of
-from likely.estimators.networks.members import members_of
 from likely.estimators.networks.units import in_data_units
-from likely.estimators.shell import AbstractClassifier
 from likely.models import mlp
 from likely.solvers import Adam, Noise, StepDecay
 from likely.solvers.training import History
@@ -31,7 +31,13 @@ def rows(rng, n=80):
 # Units --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name == "mixture" else name
+        for name in FAMILIES
+    ],
+)
 def test_densities_change_as_units_do(name, rng):
     """log p(y) = log p(z) − log u where z = (y − s)/u, with η in the units of each."""
     family, _ = family_of(name)
@@ -54,8 +60,12 @@ def test_densities_change_as_units_do(name, rng):
     ("family", "peer"),
     [
         ("poisson", lk.PoissonRegressor()),
-        ("gamma", lk.GammaRegressor()),
-        ("negative_binomial", lk.NegativeBinomialRegressor()),
+        pytest.param("gamma", lk.GammaRegressor(), marks=pytest.mark.slow),
+        pytest.param(
+            "negative_binomial",
+            lk.NegativeBinomialRegressor(),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_without_hidden_layers_it_is_the_linear_model(family, peer, rng):
@@ -130,15 +140,15 @@ def test_a_bootstrap_draws_as_many_rows_with_replacement(getkey):
 
 def test_classes_of_members_have_mean_probabilities():
     etas = np.random.default_rng(0).normal(size=(4, 5, 3))
-    from likely.estimators.networks.predictive import mixed
+    from likely.families import mix
 
     p = np.exp(etas) / np.exp(etas).sum(2, keepdims=True)
-    dist = mixed(families.Categorical(3), etas, np.array(["a", "b", "c"]))
+    dist = mix(families.Categorical(3), etas, classes=np.array(["a", "b", "c"]))
     np.testing.assert_allclose(dist.probs, p.mean(0), rtol=1e-9)
-    two = mixed(families.Bernoulli(), etas[..., :1], np.array(["n", "y"]))
+    two = mix(families.Bernoulli(), etas[..., :1], classes=np.array(["n", "y"]))
     yes = (1 / (1 + np.exp(-etas[..., 0]))).mean(0)
     np.testing.assert_allclose(two.probs[:, 1], yes, rtol=1e-9)
-    nested = mixed(families.Mixture(families.Normal(1.0), 1), etas[..., :2])
+    nested = mix(families.Mixture(families.Normal(1.0), 1), etas[..., :2])
     np.testing.assert_allclose(nested.mean, etas[..., 1].mean(0), rtol=1e-9)
 
 
@@ -192,7 +202,9 @@ def test_passes_and_warm_starts_go_on(rng):
         warm.set_params(hidden_layer_sizes=(5,)).fit(X, mean)
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize(
+    "kind", ["pandas", pytest.param("polars", marks=pytest.mark.slow)]
+)
 def test_categories_are_learned_vectors(kind, rng):
     frames = pytest.importorskip(kind)
     town = np.array(["Bern", "Jena", "Ulm"])[rng.integers(3, size=90)]
@@ -254,32 +266,17 @@ class Flat(eqx.Module):
         return X.reshape(len(X), -1), state
 
 
-class ImageClassifier(AbstractNetwork, AbstractClassifier, BaseEstimator):
-    _inputs = "channels"
+class ImageClassifier(ClassifierMixin, NetworkPredictor):
+    _kind = ImageInputs(512)
 
     def __init__(self, width=3, *, max_iter=5, n_members=2, random_state=0):
-        keep(self, locals())
+        store(self, locals())
 
-    def _network(self):
+    def _architecture(self):
         return FlatImages(self.width)
 
-    def _target(self, y):
-        return class_family(self.classes_), 0
 
-    def _encode_other(self, y, name="y_val"):
-        return np.searchsorted(self.classes_, y).astype(float)
-
-    def _batch(self, X, y, sample_weight):
-        self.shape_ = X.shape[1:]
-        return lk.typing.Batch(X, self._encode(y), np.ones(len(X)))
-
-    def _shape(self):
-        return self.shape_
-
-    def _rows(self, X):
-        return X
-
-
+@pytest.mark.slow
 def test_another_architecture_needs_few_lines(rng):
     X = rng.normal(size=(40, 3, 3, 2)) * [1.0, 50.0] + [0.0, 200.0]
     y = np.where(X[:, 1, 1, 0] > 0, "up", "down")

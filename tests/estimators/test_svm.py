@@ -235,6 +235,15 @@ def test_one_against_the_rest_is_a_machine_for_each_class():
     assert model.score(X, y) > 0.98
 
 
+def assert_no_distribution(model, why):
+    """What needs a distribution is not there, and the error says why."""
+    for name in ("predict_dist", "predict_proba", "predict_interval", "nll"):
+        assert not hasattr(model, name)
+    with pytest.raises(AttributeError, match="no attribute 'predict_dist'") as error:
+        _ = model.predict_dist
+    assert why in str(error.value.__cause__)
+
+
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_probabilities_are_as_good_as_libsvms():
     X, y = digits()
@@ -249,8 +258,7 @@ def test_probabilities_are_as_good_as_libsvms():
     two = SVC(probability=True).fit(*blobs())
     assert 0.3 < two.nll(*blobs()) < 0.6
     assert (two.predict_set(blobs()[0], coverage=0.9).sum(1) >= 1).all()
-    with pytest.raises(AttributeError, match="signs, not probabilities"):
-        SVC().fit(X, y).predict_dist(X)
+    assert_no_distribution(SVC().fit(X, y), "signs, not probabilities")
 
 
 def test_weights_and_order_change_no_bit():
@@ -308,8 +316,8 @@ def test_regression_learns_the_scale_of_its_errors():
     assert 0.25 < model.scale_ < 0.42
     low, high = model.predict_interval(X, coverage=0.9)
     assert 0.83 < np.mean((low < y) & (y < high)) < 0.97
-    with pytest.raises(AttributeError, match="numbers, not distributions"):
-        SVR().fit(X, y).predict_dist(X)
+    assert_no_distribution(SVR().fit(X, y), "numbers, not distributions")
+    assert SVR().fit(X, y).predict(X).shape == (200,)
 
 
 def test_settings_get_sentences():

@@ -148,6 +148,18 @@ def test_the_best_set_of_categories_is_found(rng):
     assert model.get_depth() == 1
 
 
+def test_two_classes_are_a_bernoulli_with_the_frequencies_of_the_leaf(table):
+    X, y = table
+    labels = np.where(y > y.mean(), "high", "low")
+    tree = lk.DecisionTreeClassifier(max_depth=3).fit(X, labels)
+    dist, probs = tree.predict_dist(X), tree.predict_proba(X)
+    assert isinstance(dist.family, families.Bernoulli)
+    np.testing.assert_allclose(dist.probs, probs, atol=1e-12)
+    full = lk.DecisionTreeClassifier().fit(X, labels)
+    other = np.where(labels == "high", "low", "high")
+    np.testing.assert_allclose(full.nll(X, other), -np.log(1e-300))
+
+
 def test_exclusive_or_is_learned():
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1.0]])
     model = lk.DecisionTreeClassifier().fit(X, [0, 1, 1, 0])
@@ -155,7 +167,13 @@ def test_exclusive_or_is_learned():
 
 
 @pytest.mark.parametrize(
-    "family", [families.Poisson(), families.Gamma(), families.Laplace()], ids=str
+    "family",
+    [
+        families.Poisson(),
+        pytest.param(families.Gamma(), marks=pytest.mark.slow),
+        families.Laplace(),
+    ],
+    ids=str,
 )
 def test_any_likelihood_is_a_split_score(family, rng):
     X = rng.integers(0, 8, size=(200, 2)).astype(float)

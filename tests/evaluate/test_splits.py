@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.model_selection import KFold, check_cv
 
-from likely import data
+from likely import data, evaluate
 from likely.core import InputError
 from likely.evaluate import (
     grouped_k_fold,
@@ -215,7 +216,7 @@ def test_classes_and_groups_and_time_are_kept():
 
 
 WRONG = {
-    "too few rows": (lambda: k_fold(3, 5), "3 rows with weight cannot be parted in 5"),
+    "too few rows": (lambda: k_fold(3, 5), "3 rows with weight cannot be split into 5"),
     "one fold": (lambda: k_fold(9, 1), "at least 2 folds"),
     "few groups": (lambda: grouped_k_fold([1, 1, 2, 2, 2], 3), "there are 2 groups"),
     "few times": (lambda: time_folds(np.ones(20), 3), "too few different times"),
@@ -234,3 +235,81 @@ def test_wrong_settings_are_sentences(name):
     call, sentence = WRONG[name]
     with pytest.raises(InputError, match=sentence):
         call()
+
+
+# Fold numbers -------------------------------------------------------------------------
+
+
+def test_random_folds_are_even_and_seeded():
+    fold = evaluate.random_folds(N, 5, 3)
+    assert np.ptp(np.bincount(fold, minlength=5)) <= 1
+    np.testing.assert_array_equal(fold, np.random.default_rng(3).permutation(N) % 5)
+    assert (fold != evaluate.random_folds(N, 5, 4)).any()
+
+
+def test_ordered_folds_take_turns_in_each_class():
+    np.testing.assert_array_equal(evaluate.ordered_folds(7, 3), [0, 1, 2, 0, 1, 2, 0])
+    fold = evaluate.ordered_folds(N, 4, classes=CLASSES)
+    for label in "abc":
+        own = fold[label == CLASSES]
+        np.testing.assert_array_equal(own, np.arange(len(own)) % 4)
+
+
+def test_folds_know_the_number_of_each_row():
+    folds = k_fold(N, 5, sample_weight=W, random_state=0)
+    number = folds.numbers
+    np.testing.assert_array_equal(number < 0, W == 0)
+    for j, held_out in enumerate(folds.held_out):
+        np.testing.assert_array_equal(number == j, held_out > 0)
+    assert (
+        time_folds(np.arange(10.0), 4).numbers == np.repeat([-1, 0, 1, 2, 3], 2)
+    ).all()
+
+
+def test_the_early_stopping_split_is_a_share_of_the_rows_that_count():
+    rows = np.flatnonzero(W > 0)
+    learn, stop = evaluate.early_stopping_split(rows, 0.25, [7, 2**32])
+    assert len(stop) == round(0.25 * len(rows))
+    np.testing.assert_array_equal(np.sort(np.r_[learn, stop]), rows)
+    assert (np.diff(learn) > 0).all()
+    assert (np.diff(stop) > 0).all()
+    again = evaluate.early_stopping_split(rows, 0.25, [7, 2**32])
+    np.testing.assert_array_equal(stop, again[1])
+    order = np.random.default_rng([7, 2**32]).permutation(N)
+    np.testing.assert_array_equal(
+        evaluate.early_stopping_split(N, 0.1, [7, 2**32])[1], np.sort(order[:10])
+    )
+    np.testing.assert_array_equal(
+        evaluate.early_stopping_split(np.arange(N), 0.1, [7, 2**32])[1],
+        np.sort(order[:10]),
+    )
+    assert len(evaluate.early_stopping_split(3, 0.01, 0)[1]) == 1
+
+
+def test_cv_is_what_scikit_learn_takes_it_for():
+    y = (np.arange(N) % 3).astype(float)
+    for cv, classes in [
+        (4, True),
+        (4, False),
+        (KFold(3, shuffle=True, random_state=1), 0),
+    ]:
+        splits = evaluate.cv_splits(cv, y, classes=bool(classes))
+        peer = check_cv(cv, y, classifier=bool(classes)).split(np.zeros(N), y)
+        for (train, out), (a, b) in zip(splits, peer, strict=True):
+            np.testing.assert_array_equal(train, a)
+            np.testing.assert_array_equal(out, b)
+        weights = evaluate.training_weights(cv, y, np.ones(N), classes=bool(classes))
+        for row, (train, out) in zip(weights, splits, strict=True):
+            assert row[train].all()
+            assert not row[out].any()
+
+
+def test_folds_without_weight_are_refused():
+    w = (np.arange(N) >= N // 2).astype(float)
+    with pytest.raises(InputError, match="fold 0 has no weight"):
+        evaluate.training_weights(5, np.zeros(N), w, classes=False)
+    for share in (0.0, 1.0, -0.5):
+        with pytest.raises(InputError, match="between 0 and 1"):
+            evaluate.early_stopping_split(N, share, 0)
+    with pytest.raises(InputError, match="no row left to learn"):
+        evaluate.early_stopping_split(1, 0.5, 0)

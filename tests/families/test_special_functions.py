@@ -12,7 +12,7 @@ from likely.families import Binomial, Gamma, Poisson, Predictive, StudentT
 from likely.families.incomplete import gamma_cdf
 
 
-def test_horizon_bends_and_comes_back():
+def test_the_bounded_link_is_inverted_by_the_unbounded_one():
     for dtype, c in ((np.float32, 20.0), (np.float64, 300.0)):
         with jax.enable_x64(dtype == np.float64):
             eta = jnp.asarray(np.array([-1e4, -c, -1.0, 0.0, c, 2 * c, 1e4], dtype))
@@ -39,7 +39,7 @@ def test_differences_that_cancel():
         np.testing.assert_allclose(square[5], 600 * np.log(10))
 
 
-def test_what_stirling_leaves():
+def test_the_remainder_of_stirlings_formula():
     with float64():
         x = jnp.asarray([1e-6, 0.3, 1.0, 7.9, 8.1, 50.0])
         plain = (x - 0.5) * np.log(x) - x + numerics.HALF_LOG_2PI

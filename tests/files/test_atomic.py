@@ -41,7 +41,7 @@ def test_new_files_have_the_usual_permissions(tmp_path):
 @pytest.mark.parametrize("name", ["model.likely", "model.likely.md"])
 def test_leaves_files_of_others_alone(name, tmp_path):
     (tmp_path / name).write_text("my notes")
-    with pytest.raises(files.FileError, match=f"'{name}' is there, likely did not"):
+    with pytest.raises(files.FileError, match=f"'{name}' exists, likely did not"):
         files.save(1, tmp_path / "model.likely")
     assert (tmp_path / name).read_text() == "my notes"
     assert [p.name for p in tmp_path.iterdir()] == [name]

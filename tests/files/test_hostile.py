@@ -111,7 +111,7 @@ HEADERS = {
     "fraction": (entry(shape=(2.0,)), "impossible shape"),
     "truth": (entry(shape=(True, 2)), "impossible shape"),
     "many axes": (entry(shape=[1] * 40), "impossible shape"),
-    "one offset": (entry(offsets=(0,)), "impossible shape or place"),
+    "one offset": (entry(offsets=(0,)), "impossible shape or offset"),
     "gap": (entry(offsets=(8, 24)), "not where it should be"),
     "overlap": (entry() | {"u": entry()["t"]}, "not where it should be"),
     "too short": (entry("F32"), "not where it should be"),
@@ -370,7 +370,7 @@ def test_refused_at_save(name, tmp_path):
 
 
 def test_too_many_words_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(strict, "TOKENS", 1000)
+    monkeypatch.setattr(strict, "MAX_TOKENS", 1000)
     with pytest.raises(files.FileError, match="more than 1,000 tokens"):
         files.save(["word"] * 400, tmp_path / "x")
 

@@ -50,7 +50,7 @@ def statistics(draw, learner, family, keys):
         phi = learner.learn(third, {"alpha": jnp.zeros(())}, Batch(X, y, w))
         eta = phi.model(X)[0]
         A = phi.model.design(X)
-        C = inverse(information(A, curvature(family, eta, y).bend, w))
+        C = inverse(information(A, curvature(family, eta, y).hessian, w))
         s2 = jnp.sum((y - eta[:, 0]) ** 2) / (N - D - 1)
         C = C * s2 if isinstance(family, Normal) else C
         return phi.model.weight[-1, 0] / jnp.sqrt(C[D - 1, D - 1])
@@ -68,6 +68,7 @@ def test_p_values_are_uniform_under_the_null(name):
     assert stats.kstest(p, "uniform").pvalue > 0.01
 
 
+@pytest.mark.slow
 def test_the_program_is_the_summary(rng):
     """What is simulated above is what `summary()` reports."""
     X = rng.normal(size=(N, D))
@@ -98,6 +99,7 @@ CONTINUOUS = ("linear", "gamma")
 NEW = 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COVERAGE)
 def test_intervals_cover(name):
     """New rows lie in the 90 % interval as often as promised; of counts, at least."""
@@ -115,6 +117,7 @@ def test_intervals_cover(name):
     assert name not in CONTINUOUS or mean < 0.9 + band
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["delta", "bootstrap"])
 def test_uncertainty_widens_intervals(how, rng):
     X = rng.normal(size=(25, 2))
@@ -126,6 +129,7 @@ def test_uncertainty_widens_intervals(how, rng):
     assert wider > plugged
 
 
+@pytest.mark.slow
 def test_bootstrap_errors_are_near_those_of_the_model(rng):
     X = rng.normal(size=(300, 2))
     y = X[:, 0] + rng.normal(size=300)

@@ -1,49 +1,78 @@
-"""scikit-learn's conformance suite, on every estimator of the registry."""
+"""scikit-learn's conformance suite, on every public estimator."""
 
+import inspect
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from registries.estimators import (
-    CHECKS,
-    ESTIMATORS,
-    FAILS,
-    OF_TRANSFORMERS,
-    WRAPPERS,
-)
-from sklearn.base import clone
-from sklearn.utils.estimator_checks import (
-    estimator_checks_generator,
-    parametrize_with_checks,
-)
+from registries.estimators import ESTIMATORS, MIN_CHECKS, OF_IMAGES, OF_TRANSFORMERS
+from sklearn.base import BaseEstimator
+from sklearn.utils.estimator_checks import estimator_checks_generator
 
-ALL = ESTIMATORS | WRAPPERS
-TRANSFORMERS = {name: e for name, e in ALL.items() if hasattr(e, "transform")}
+import likely as lk
+
+TABLES = {name: e for name, e in ESTIMATORS.items() if e.kind != "images"}
+IMAGES = {name: e for name, e in ESTIMATORS.items() if e.kind == "images"}
+TRANSFORMERS = {name: e for name, e in ESTIMATORS.items() if e.kind == "columns"}
+
+
+def test_every_public_estimator_has_an_entry():
+    public = {name: getattr(lk, name) for name in lk.__all__}
+    classes = {
+        name
+        for name, value in public.items()
+        if inspect.isclass(value) and issubclass(value, BaseEstimator)
+    }
+    assert classes == {type(entry.make()).__name__ for entry in ESTIMATORS.values()}
+
+
+def marks(entry, check="") -> list[pytest.MarkDecorator]:
+    found = [pytest.mark.slow] if entry.slow else []
+    if check in entry.fails:
+        found.append(pytest.mark.xfail(reason=entry.fails[check]))
+    return found
+
+
+def contract():
+    """Each estimator with each check that scikit-learn has for it."""
+    for name, entry in TABLES.items():
+        for estimator, check in estimator_checks_generator(entry.make()):
+            title = check.func.__name__
+            yield pytest.param(
+                estimator, check, id=f"{name}-{title}", marks=marks(entry, title)
+            )
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@parametrize_with_checks(
-    list(ALL.values()),
-    expected_failed_checks=lambda estimator: FAILS.get(type(estimator).__name__, {}),
-)
+@pytest.mark.parametrize(("estimator", "check"), list(contract()))
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_there_are_at_least_sixty_checks(name):
-    """Each tag that an estimator does not have takes some away."""
-    more = len(OF_TRANSFORMERS) if name in TRANSFORMERS else 0
-    assert sum(1 for _ in estimator_checks_generator(ALL[name])) + more >= CHECKS
+def others():
+    """The checks that scikit-learn has but does not ask of our estimators."""
+    for entries, more in ((TRANSFORMERS, OF_TRANSFORMERS), (IMAGES, OF_IMAGES)):
+        for name, entry in entries.items():
+            for check in more:
+                title = f"{name}-{check.__name__}"
+                yield pytest.param(entry, check, id=title, marks=marks(entry))
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("check", OF_TRANSFORMERS)
-@pytest.mark.parametrize("name", TRANSFORMERS)
-def test_contract_of_transformers(name, check):
-    check(name, clone(TRANSFORMERS[name]))
+@pytest.mark.parametrize(("entry", "check"), list(others()))
+def test_contract_beside_tables(entry, check):
+    estimator = entry.make()
+    check(type(estimator).__name__, estimator)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_there_are_at_least_sixty_checks(name):
+    """Each tag that an estimator does not have takes some away."""
+    more = len(OF_TRANSFORMERS) if name in TRANSFORMERS else 0
+    found = sum(1 for _ in estimator_checks_generator(TABLES[name].make()))
+    assert found + more >= MIN_CHECKS
 
 
 @pytest.mark.slow
@@ -51,10 +80,10 @@ def test_the_check_that_needs_a_setting():
     """One check is skipped unless SciPy is first imported with this setting."""
     code = (
         "import warnings; warnings.simplefilter('ignore');"
-        "from registries.estimators import ESTIMATORS, WRAPPERS;"
+        "from registries.estimators import ESTIMATORS;"
         "from sklearn.utils.estimator_checks import check_array_api_input as check;"
-        "[check(name, e, 'numpy', expect_only_array_outputs=False)"
-        " for name, e in (ESTIMATORS | WRAPPERS).items()]"
+        "[check(name, e.make(), 'numpy', expect_only_array_outputs=False)"
+        " for name, e in ESTIMATORS.items() if e.kind != 'images']"
     )
     folder = Path(__file__).parents[1]
     settings = {**os.environ, "SCIPY_ARRAY_API": "1"}

@@ -97,7 +97,16 @@ def test_garbage_in_an_absent_row_changes_nothing(name):
         close(compiled(layer, state, bad, w), clean, 0, 0)
 
 
-@every
+LONG = ("batch norm, images", "mlp")  # to differentiate
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name.startswith(LONG) else name
+        for name in LAYERS
+    ],
+)
 def test_derivatives_are_slopes(name):
     """Both modes, and of the norms the second derivative, against finite differences."""
     if not LAYERS[name].smooth:

@@ -112,14 +112,14 @@ def test_one_neuron_with_a_hill_separates_what_no_line_does(getkey):
     X = np.array(list(itertools.product([0.0, 1.0], repeat=2)), np.float32)
     xor = np.array([0, 1, 1, 0])
 
-    def says(weight, bias, spec):
+    def unit(weight, bias, spec):
         neuron = Chain(Dense(2, 1, key=getkey()), activation(spec, 1))
         numbers = [jnp.array(weight)[:, None], jnp.array([bias])]
         neuron = jax.tree.unflatten(jax.tree.structure(neuron), numbers)
         return np.asarray(neuron(jnp.asarray(X))[0][:, 0])
 
-    np.testing.assert_allclose(says([1.0, -1.0], 0.0, "polynomial"), xor)
-    hill = says([np.pi / 2, np.pi / 2], 0.0, "sin")
+    np.testing.assert_allclose(unit([1.0, -1.0], 0.0, "polynomial"), xor)
+    hill = unit([np.pi / 2, np.pi / 2], 0.0, "sin")
     np.testing.assert_array_equal(hill > 0.5, xor)
     grid = np.linspace(-3, 3, 13)
     for w1, w2, b in itertools.product(grid, repeat=3):

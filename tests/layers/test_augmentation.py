@@ -1,4 +1,4 @@
-"""Augmentation: moves against NumPy's, mixup's average loss, the same by (seed, step)."""
+"""Augmentation: geometric changes against NumPy, the mean loss of mixup, determinism."""
 
 import jax
 import jax.numpy as jnp
@@ -40,7 +40,7 @@ def test_moves_are_those_of_numpy():
 
 
 def test_what_each_amount_does():
-    """Large images, one setting each: no drawn move is beyond what was said."""
+    """Large images, one setting each: no drawn change exceeds its setting."""
     n, side = 64, 16
     ramp = np.broadcast_to(np.arange(side, dtype=np.float32)[:, None], (side, side))
     image = jnp.asarray(np.broadcast_to(ramp[None, ..., None], (n, side, side, 1)))
@@ -129,5 +129,5 @@ def test_the_same_key_is_the_same_batch_and_settings_are_checked():
     for bad in ({"shift": 2.0}, {"flip": -0.1}, {"mixup": 0.0}, {"targets": "both"}):
         with pytest.raises(InputError, match=next(iter(bad))):
             Augmentation(**bad)
-    with pytest.raises(InputError, match="changes images"):
+    with pytest.raises(InputError, match="needs images"):
         change.batch(Batch(X[:, 0, 0], X[:, 0, 0, 0], np.ones(3)), jax.random.key(0))

@@ -1,4 +1,4 @@
-"""Convolutions and their like say what PyTorch says, however they are computed."""
+"""Convolution, pooling and upsampling agree with PyTorch, however they are computed."""
 
 import importlib.util
 from functools import cache
@@ -23,12 +23,12 @@ from likely.layers import (
 )
 from likely.layers.composition.chain import Pointwise
 from likely.layers.convolution import convolution, correlation, transposed
-from likely.layers.convolution.pooling import Pooled, max_pool, plain_max_pool
+from likely.layers.convolution.pooling import PoolingWindow, max_pool, plain_max_pool
 from likely.layers.convolution.sliding import (
-    Sliding,
+    SlidingWindow,
     plain_correlate,
-    plain_filters,
-    plain_images,
+    plain_filter_gradient,
+    plain_transposed,
 )
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "convolution"
@@ -67,7 +67,7 @@ def layer_of(kind: str, name: str):
 
 
 def measured(layer, X) -> dict:
-    """The value, and the slopes of its product with a fixed pattern."""
+    """The output, and the gradients of its product with a fixed pattern."""
 
     def total(layer, X):
         y, _ = layer(X)
@@ -84,7 +84,7 @@ def measured(layer, X) -> dict:
 
 @cache
 def answers(implementation: str) -> dict:
-    """All of the table in one program."""
+    """Values and gradients of all cases, computed in one program."""
     with float64():
         inputs = {}
         for kind, name in FILTERED:
@@ -103,7 +103,7 @@ def answers(implementation: str) -> dict:
         with pytest.MonkeyPatch.context() as patch:
             if implementation == "plain":
                 patch.setattr(convolution, "correlate", plain_correlate)
-                patch.setattr(transposed, "images_of", plain_images)
+                patch.setattr(transposed, "correlate_transposed", plain_transposed)
             run = eqx.filter_jit(lambda all: {k: measured(*v) for k, v in all.items()})
             return jax.tree.map(np.asarray, run(inputs))
 
@@ -113,6 +113,7 @@ def test_values_and_gradients_are_pytorchs(kind, name):
     check("chosen", kind, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "name"), FILTERED)
 def test_the_plain_ones_are_pytorchs_too(kind, name):
     check("plain", kind, name)
@@ -135,34 +136,36 @@ def test_transposed_convolution_is_the_adjoint(name, rng):
         made = cases.filters("transposed", name, case)
         x, f = jnp.asarray(made["X"]), jnp.asarray(made["weight"])
         layer = layer_of("transposed", name)
-        there = layer.positions(x.shape[1:-1])
-        u = jnp.asarray(rng.normal(size=(len(x), *there, case["n_out"])))
-        how = Sliding(
-            there, layer.size, layer.stride, layer.pads, layer.dilation, layer.groups
+        size = layer.positions(x.shape[1:-1])
+        u = jnp.asarray(rng.normal(size=(len(x), *size, case["n_out"])))
+        window = SlidingWindow(
+            size, layer.size, layer.stride, layer.pads, layer.dilation, layer.groups
         )
         one = x.ndim == 3
-        spread = correlation.images_of(*convolution.flat(x, f, how))
-        seen = correlation.correlate(*convolution.flat(u, f, how))
+        spread = correlation.correlate_transposed(*convolution.as_images(x, f, window))
+        seen = correlation.correlate(*convolution.as_images(u, f, window))
         back, forth = (spread[:, :, 0], seen[:, :, 0]) if one else (spread, seen)
         np.testing.assert_allclose((back * u).sum(), (x * forth).sum(), rtol=1e-12)
 
 
 def test_the_three_maps_are_each_others_derivatives(rng):
-    """Second derivatives and forward mode, against the plain ones."""
+    """Second derivatives and forward mode agree with the plain versions."""
     with float64():
-        how = Sliding((6, 5), (3, 2), (2, 1), ((1, 1), (0, 1)), (1, 2), 2)
+        window = SlidingWindow((6, 5), (3, 2), (2, 1), ((1, 1), (0, 1)), (1, 2), 2)
         x, f = (jnp.asarray(rng.normal(size=s)) for s in ((2, 6, 5, 4), (3, 2, 2, 6)))
-        y = correlation.correlate(x, f, how)
-        np.testing.assert_allclose(y, plain_correlate(x, f, how), atol=1e-12)
+        y = correlation.correlate(x, f, window)
+        np.testing.assert_allclose(y, plain_correlate(x, f, window), atol=1e-12)
         pairs = (
-            (correlation.images_of, plain_images, (y, f)),
-            (correlation.filters_of, plain_filters, (x, y)),
+            (correlation.correlate_transposed, plain_transposed, (y, f)),
+            (correlation.filter_gradient, plain_filter_gradient, (x, y)),
         )
         for fast, plain, args in pairs:
-            np.testing.assert_allclose(fast(*args, how), plain(*args, how), atol=1e-11)
+            np.testing.assert_allclose(
+                fast(*args, window), plain(*args, window), atol=1e-11
+            )
 
         def curvature(run):
-            loss = lambda x, f: (run(x, f, how) ** 3).sum()  # noqa: E731
+            loss = lambda x, f: (run(x, f, window) ** 3).sum()  # noqa: E731
             push = lambda x, f: jax.jvp(jax.grad(loss, (0, 1)), (x, f), (x, f))  # noqa: E731
             return jax.jit(push)(x, f)[1]
 
@@ -173,27 +176,29 @@ def test_the_three_maps_are_each_others_derivatives(rng):
 
 
 @pytest.mark.parametrize(
-    ("how", "channels"),
+    ("window", "channels"),
     [
-        (Sliding((5, 6), (3, 3), (1, 1), ((1, 1), (1, 1))), (4, 3)),
-        (Sliding((4, 5), (2, 4), (1, 1), ((1, 0), (0, 3))), (16, 5)),
-        (Sliding((4, 6), (3, 2), (1, 1), ((2, 0), (1, 0))), (20, 2)),
-        (Sliding((6, 7), (3, 3), (1, 1), ((0, 0), (0, 0))), (18, 16)),
+        (SlidingWindow((5, 6), (3, 3), (1, 1), ((1, 1), (1, 1))), (4, 3)),
+        (SlidingWindow((4, 5), (2, 4), (1, 1), ((1, 0), (0, 3))), (16, 5)),
+        (SlidingWindow((4, 6), (3, 2), (1, 1), ((2, 0), (1, 0))), (20, 2)),
+        (SlidingWindow((6, 7), (3, 3), (1, 1), ((0, 0), (0, 0))), (18, 16)),
     ],
 )
-def test_narrow_filters_are_the_plain_ones(how, channels, rng):
-    """Two places as one, and the way back to filters with the roles exchanged."""
+def test_narrow_filters_are_the_plain_ones(window, channels, rng):
+    """Two outputs as one, and the filter gradient with the roles exchanged."""
     with float64():
-        x = jnp.asarray(rng.normal(size=(2, *how.positions, channels[0])))
-        f = jnp.asarray(rng.normal(size=(*how.size, *channels)))
-        y = jnp.asarray(rng.normal(size=(2, *how.places, channels[1])))
+        x = jnp.asarray(rng.normal(size=(2, *window.input_size, channels[0])))
+        f = jnp.asarray(rng.normal(size=(*window.size, *channels)))
+        y = jnp.asarray(rng.normal(size=(2, *window.output_size, channels[1])))
         triples = (
             (correlation.correlate, plain_correlate, (x, f)),
-            (correlation.images_of, plain_images, (y, f)),
-            (correlation.filters_of, plain_filters, (x, y)),
+            (correlation.correlate_transposed, plain_transposed, (y, f)),
+            (correlation.filter_gradient, plain_filter_gradient, (x, y)),
         )
         for fast, plain, args in triples:
-            np.testing.assert_allclose(fast(*args, how), plain(*args, how), atol=1e-11)
+            np.testing.assert_allclose(
+                fast(*args, window), plain(*args, window), atol=1e-11
+            )
 
 
 def test_true_convolution_is_scipys(rng):
@@ -256,15 +261,15 @@ def test_parameter_counts_of_the_notes():
 
 
 def test_max_pooling_is_the_plain_one_in_any_mode(rng):
-    how = Pooled((3, 2), (2, 2), ((1, 1), (0, 1)))
+    window = PoolingWindow((3, 2), (2, 2), ((1, 1), (0, 1)))
     X = jnp.asarray(rng.normal(size=(2, 5, 6, 3)), jnp.float32)
-    np.testing.assert_array_equal(max_pool(X, how), plain_max_pool(X, how))
+    np.testing.assert_array_equal(max_pool(X, window), plain_max_pool(X, window))
     slopes = [
-        jax.grad(lambda X, f=f: (f(X, how) ** 2).sum())(X)
+        jax.grad(lambda X, f=f: (f(X, window) ** 2).sum())(X)
         for f in (max_pool, plain_max_pool)
     ]
     np.testing.assert_allclose(*slopes, rtol=1e-6)
-    assert np.isnan(max_pool(X.at[0, 0, 0, 0].set(jnp.nan), how)[0, 0, 0, 0])
+    assert np.isnan(max_pool(X.at[0, 0, 0, 0].set(jnp.nan), window)[0, 0, 0, 0])
 
 
 def test_max_unpooling_puts_values_back():
@@ -288,12 +293,12 @@ def test_group_norm_is_pytorchs():
 
 
 def test_a_convolution_is_equivariant(rng):
-    """Cyclic edges: a shift of the image is a shift of the map; flat ones are flat."""
+    """With cyclic edges a shifted image gives a shifted map."""
     X = jnp.asarray(rng.normal(size=(1, 6, 6, 2)), jnp.float32)
     layer = Convolution(2, 3, edges="cyclic", key=jax.random.key(0))
-    moved = layer(jnp.roll(X, (2, 3), (1, 2)))[0]
+    shifted = layer(jnp.roll(X, (2, 3), (1, 2)))[0]
     np.testing.assert_allclose(
-        moved, jnp.roll(layer(X)[0], (2, 3), (1, 2)), rtol=1e-5, atol=1e-5
+        shifted, jnp.roll(layer(X)[0], (2, 3), (1, 2)), rtol=1e-5, atol=1e-5
     )
 
 

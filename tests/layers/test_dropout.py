@@ -6,7 +6,7 @@ from scipy import stats
 
 from likely.core import InputError
 from likely.layers import Chain, Dropout
-from likely.layers.units.dropout import noise
+from likely.layers.units.dropout import random_bits
 
 
 def masks(rate: float, shape=(400, 500), seed=0) -> np.ndarray:
@@ -24,7 +24,7 @@ def test_a_value_is_dropped_with_its_probability_or_scaled(rate):
 
 
 def test_the_mean_is_that_of_use():
-    """The notes' example: p = 0.2, w·x = 7.263; masked it is 5.81 = (1 − p) 7.263.
+    """A worked example: p = 0.2, w·x = 7.263; masked it is 5.81 = (1 − p) 7.263.
 
     So the masked sum is divided by 1 − p here, and not the weights times p at the end.
     """
@@ -39,7 +39,7 @@ def test_the_mean_is_that_of_use():
 
 
 def test_masks_of_places_rows_and_keys_are_independent():
-    """Correlations of neighbours, of rows, of steps and of keys one apart are noise."""
+    """Correlations of neighbours, of rows, of steps and of neighbouring keys are noise."""
     a = masks(0.5) > 0
     others = {
         "next column": (a[:, 1:], a[:, :-1]),
@@ -50,7 +50,7 @@ def test_masks_of_places_rows_and_keys_are_independent():
     }
     key = jax.random.key(0)
     for i in range(3):
-        folded = np.asarray(noise(jax.random.fold_in(key, i), a.shape)) >= 2**31
+        folded = np.asarray(random_bits(jax.random.fold_in(key, i), a.shape)) >= 2**31
         others[f"step {i}"] = (a, folded)
     for name, (one, two) in others.items():
         r = np.corrcoef(one.ravel(), two.ravel())[0, 1]
@@ -64,9 +64,11 @@ def test_masks_of_places_rows_and_keys_are_independent():
 
 def test_noise_is_uniform_and_does_not_depend_on_the_number_of_rows():
     key = jax.random.key(3)
-    u = np.asarray(noise(key, (300, 300)), float).ravel() / 2**32
+    u = np.asarray(random_bits(key, (300, 300)), float).ravel() / 2**32
     assert stats.kstest(u, "uniform").pvalue > 1e-3
-    np.testing.assert_array_equal(noise(key, (5, 7)), noise(key, (9, 7))[:5])
+    np.testing.assert_array_equal(
+        random_bits(key, (5, 7)), random_bits(key, (9, 7))[:5]
+    )
 
 
 def test_every_layer_of_a_chain_draws_its_own_mask():

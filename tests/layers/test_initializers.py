@@ -55,7 +55,7 @@ def test_zero_and_names(getkey):
 
 
 def test_each_form_of_he_keeps_what_it_promises(getkey):
-    """From 400 to 200: `in` keeps the variance on the way in, `out` on the way back."""
+    """From 400 to 200: `in` keeps the variance of the signal, `out` that of the gradient."""
     narrow, X = (400, 200), jax.random.normal(getkey(), (300, 400))
     seen = jax.random.normal(getkey(), (300, 200))
     for init, forward, back in (
@@ -74,5 +74,5 @@ def test_each_form_of_he_keeps_what_it_promises(getkey):
 def test_what_is_no_initialiser_is_refused(bad):
     with pytest.raises((InputError, TypeError)):
         initializer(bad)
-    with pytest.raises(InputError, match="three forms"):
+    with pytest.raises(InputError, match='"in", "out" or "average"'):
         HeInit("both")

@@ -80,7 +80,7 @@ def test_layer_norm_by_hand_is_the_plain_one(rng):
 
 
 def test_epsilon_stands_inside_the_root(getkey):
-    """The notes' (1, 2, 3)·1e-3: 0.306 with ε in the root, 1.21 with ε beside it."""
+    """For (1, 2, 3)·1e-3: 0.306 with ε in the root, 1.21 with ε beside it."""
     X = jnp.array([[1e-3], [2e-3], [3e-3]])
     norm = BatchNorm(1, epsilon=1e-5)
     y, _ = norm(X, key=getkey(), state=norm.initial_state())
@@ -115,7 +115,7 @@ def test_running_statistics_are_an_average_that_forgets(rng, getkey):
 
 
 def test_a_far_mean_costs_no_digits():
-    """E x² − m² would be off by everything here."""
+    """E x² − m² would lose all digits here."""
     X = 4096 + np.array([[-1.0, 1.0, 2.0, -2.0]], np.float32)
     y, _ = LayerNorm(4)(jnp.asarray(X))
     np.testing.assert_allclose(y[0], (X[0] - 4096) / np.sqrt(2.5 + 1e-5), rtol=1e-4)

@@ -1,4 +1,4 @@
-"""Layers say what PyTorch says; `tests/golden/layers/make.py` wrote it down."""
+"""Layers agree with PyTorch, whose values `tests/golden/layers/make.py` stored."""
 
 from pathlib import Path
 

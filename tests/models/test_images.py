@@ -33,7 +33,7 @@ def fresh() -> jax.Array:
 
 
 def sketched(settings, shape, n_out):
-    """The network without its numbers."""
+    """The shapes of a network, without its arrays."""
     return eqx.filter_eval_shape(
         lambda key: settings.build(shape, n_out, key=key), jax.random.key(0)
     )
@@ -68,7 +68,7 @@ def test_alexnet_has_the_sizes_of_the_notes():
     ],
 )
 def test_named_networks(settings, shape, parameters, multiply_adds):
-    """Operations are two for a multiply-add, and few beside them."""
+    """A multiply-add is two operations; there are few others."""
     model = sketched(settings, shape, 4 if isinstance(settings, models.UNet) else 10)
     found = diagnostics.survey(model, shape)
     assert found.parameters == parameters
@@ -118,7 +118,7 @@ def test_residual_blocks_that_start_at_zero_are_the_identity(rng):
     assert np.abs(slopes.block.layers[-1].weight).max() > 0
 
 
-def test_a_residual_block_bends_before_it_convolves():
+def test_a_residual_block_activates_before_it_convolves():
     block = models.residual_block(4, 8, stride=2, key=fresh())
     names = [type(layer).__name__ for layer in block.block.layers]
     assert names == ["BatchNorm", "Pointwise", "Convolution"] * 2
@@ -127,7 +127,7 @@ def test_a_residual_block_bends_before_it_convolves():
 
 
 def test_variance_doubles_with_each_block_and_adds_up_under_a_norm(rng):
-    """He's start: V → 2V without a norm; with one each block adds what the first has."""
+    """He initialisation: V → 2V without a norm; with one each block adds the same variance."""
     X = jnp.asarray(rng.normal(size=(4, 12, 12, 64)), jnp.float32)
 
     def grown(norm):
@@ -242,7 +242,7 @@ def test_weights_of_another_architecture_are_refused():
     ("make", "words"),
     [
         (lambda: models.CNN(()), "at least one stage"),
-        (lambda: models.CNN((2, 3), size=(3, 3, 3)), "one for all"),
+        (lambda: models.CNN((2, 3), size=(3, 3, 3)), "one value for all"),
         (lambda: models.CNN(norm="layer"), '"group"'),
         (lambda: models.CNN(head="max"), "flatten"),
         (lambda: models.ResNet(blocks=(1, 2)), "for 3 stages"),

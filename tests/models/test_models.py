@@ -53,6 +53,6 @@ def test_shared_appends_the_same_tail_to_every_row(rng):
 
 
 def test_a_dense_layer_has_k_times_d_plus_one_numbers(getkey):
-    """c'(c+1): the notes print (c'+1)c, which is 18 for c=3, c'=5 instead of 20."""
+    """c'(c+1), not (c'+1)c, which is 18 for c=3, c'=5 instead of 20."""
     layer = Dense(3, 5, key=getkey())
     assert layer.weight.size + layer.bias.size == 20

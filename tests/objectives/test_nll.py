@@ -20,7 +20,7 @@ def data(rng):
 
 
 def test_squared_loss_and_its_gradient(data):
-    """The mean of ½(y−f)² has gradient Xᵀ(Xw−y)/n: half of the notes' 2/n."""
+    """The mean of ½(y−f)² has gradient Xᵀ(Xw−y)/n: half of that of the mean of (y−f)²."""
     with float64():
         X, y, _ = map(jnp.asarray, data)
         batch = Batch(X, y, jnp.ones(30))

@@ -1,4 +1,4 @@
-"""The pictures of solvers: they draw what was run, and say what is missing."""
+"""Figures of solvers show their runs, and errors name what is missing."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -50,7 +50,7 @@ def test_quantiles_without_weight_are_zero():
 
 def test_moments_leave_out_what_is_missing(rows, rng):
     w = rng.integers(1, 4, 40).astype(float)
-    found = statistics.moments(rows, w)
+    found = statistics.column_moments(rows, w)
     for j in range(3):
         here = ~np.isnan(rows[:, j])
         mean = np.average(rows[here, j], weights=w[here])
@@ -62,7 +62,9 @@ def test_moments_leave_out_what_is_missing(rows, rng):
 
 @pytest.mark.parametrize("size", [1e300, 1e-300])
 def test_no_square_overflows(size):
-    found = statistics.moments(np.array([[1.0], [2.0], [6.0]]) * size, np.ones(3))
+    found = statistics.column_moments(
+        np.array([[1.0], [2.0], [6.0]]) * size, np.ones(3)
+    )
     np.testing.assert_allclose(found.mean, 3 * size)
     np.testing.assert_allclose(found.std / size, np.std([1, 2, 6]))
     merged = found.merge(found)
@@ -71,9 +73,10 @@ def test_no_square_overflows(size):
 
 def test_moments_merge(rows, rng):
     w = rng.uniform(0.5, 2, 40)
-    whole = statistics.moments(rows, w)
+    whole = statistics.column_moments(rows, w)
     parts = [
-        statistics.moments(rows[i : i + 10], w[i : i + 10]) for i in range(0, 40, 10)
+        statistics.column_moments(rows[i : i + 10], w[i : i + 10])
+        for i in range(0, 40, 10)
     ]
     merged = parts[0].merge(parts[1]).merge(parts[2]).merge(parts[3])
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b), merged, whole)

@@ -74,7 +74,7 @@ def test_files_are_encoded_in_chunks(houses, tmp_path, monkeypatch, categories):
     w = np.arange(len(houses)) % 3.0
     whole = TableEncoder(categories=categories).fit(table, sample_weight=w)
     expected = whole.transform(table)
-    monkeypatch.setattr(text_cells, "BLOCK", 1000)
+    monkeypatch.setattr(text_cells, "BLOCK_BYTES", 1000)
     file = open_table(tmp_path / "houses.csv")
     encoder = TableEncoder(categories=categories).fit(file, sample_weight=w)
     chunks = [encoder.transform(chunk) for chunk in file]

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from likely import files
 from likely.core import InputError
 from likely.preprocess import (
     DateParts,
@@ -50,6 +51,7 @@ WORDY = {
 OTHERS = {
     "dates": DateParts(),
     "table": TableEncoder(),
+    "ordinal table": TableEncoder(categories="ordinal"),
     "target table": TableEncoder(categories="target"),
 }
 ALL = {**NUMERIC, **BASES, **WORDY, **OTHERS}
@@ -191,6 +193,23 @@ def test_what_is_learned_is_plain(case):
                 assert value.dtype != object, name
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.transform(frame), fitted.transform(frame))
+
+
+def test_a_saved_transformer_is_the_same(case, tmp_path):
+    transformer, frame, y = case
+    fitted = transformer.fit(frame, y)
+    fitted.save(tmp_path / "t.likely", card={"data": "sixty rows"})
+    again = files.load(tmp_path / "t.likely")
+    np.testing.assert_array_equal(again.transform(frame), fitted.transform(frame))
+    names = fitted.get_feature_names_out().tolist()
+    assert again.get_feature_names_out().tolist() == names
+    assert files.read_card(tmp_path / "t.likely")["data"] == "sixty rows"
+
+
+def test_at_most_two_ancestors_of_ours():
+    for transformer in ALL.values():
+        ours = [c for c in type(transformer).__mro__ if c.__module__[:6] == "likely"]
+        assert len(ours) <= 3
 
 
 def test_unfitted_is_an_error(case):

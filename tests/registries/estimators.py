@@ -1,83 +1,149 @@
-"""Every estimator that takes a table: one line each."""
+"""Every public estimator, at its cheapest honest settings: one entry each.
 
+`kind` says what an estimator learns: "numbers", "positive" numbers, "counts" or "classes"
+from the columns of a table, or "columns" (a transformer). Estimators of kind "images"
+take no table, so that scikit-learn's checks that fit a table leave them out.
+
+An entry that is `slow`, with the reason, runs with `--slow` only (`make test-slow`).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import pytest
 from sklearn.utils import estimator_checks as checks
 
 import likely as lk
+from likely.layers import Chain
 
-LINES = {
-    "image_shape": (-1, 1),
-    "pool": 0,
-    "activation": "tanh",
-    "max_iter": 300,
-    "tol": 1e-9,
-}
-"""The columns of a table as the rows of an image that is one pixel wide."""
-ESTIMATORS = {
-    "null model": lk.NullRegressor(),
-    "null model, classes": lk.NullClassifier(),
-    "linear regression": lk.LinearRegression(),
-    "ridge": lk.Ridge(),
-    "lasso": lk.Lasso(0.1),
-    "elastic net": lk.ElasticNet(0.1),
-    "huber regression": lk.HuberRegressor(),
-    "least absolute deviations": lk.LADRegressor(),
-    "poisson regression": lk.PoissonRegressor(),
-    "negative binomial regression": lk.NegativeBinomialRegressor(),
-    "gamma regression": lk.GammaRegressor(),
-    "logistic regression": lk.LogisticRegression(),
-    "perceptron": lk.Perceptron(),
-    "spline regression": lk.SplineRegressor(5),
-    "network": lk.MLPRegressor((4,), max_iter=60, alpha=0.1),
-    "network, classes": lk.MLPClassifier((4,), max_iter=60, alpha=0.1),
-    # few steps: a fit that meets every row has no best scale, and rounding decides
-    "images": lk.CNNRegressor((2,), (3,), alpha=1.0, **LINES | {"max_iter": 20}),
-    "images, classes": lk.CNNClassifier((2,), (3,), alpha=1.0, **LINES),
-    "rounded regression": lk.RoundedRegression(),
-    "linear svc": lk.LinearSVC(),
-    "linear svc, hinge": lk.LinearSVC(loss="hinge"),
-    "svc": lk.SVC(),
-    "svc, calibrated, one against the rest": lk.SVC(
-        probability=True, multi_class="ovr"
-    ),
-    "svr": lk.SVR(),
-    "nearest neighbours, classes": lk.KNeighborsClassifier(3),
-    "nearest neighbours, numbers": lk.KNeighborsRegressor(3),
-    "gaussian naive bayes": lk.GaussianNB(),
-    "nystroem features": lk.Nystroem(n_components=5),
-    "ensemble": lk.Ensemble([lk.SVR(), lk.KNeighborsRegressor(1)], cv=2),
-    "stacking": lk.Stacking([lk.GaussianNB(), lk.KNeighborsClassifier(1)], cv=2),
-    "tree of classes": lk.DecisionTreeClassifier(),
-    "tree": lk.DecisionTreeRegressor(),
-    "boosted classes": lk.GradientBoostingClassifier(n_estimators=5),
-    "boosting": lk.GradientBoostingRegressor(n_estimators=5),
-    "forest of classes": lk.RandomForestClassifier(n_estimators=5),
-    "forest": lk.RandomForestRegressor(n_estimators=5),
-    "bagged classes": lk.BaggingClassifier(n_estimators=3),
-    "bagging": lk.BaggingRegressor(n_estimators=3),
-}
-WRAPPERS = {
-    "smoothed votes": lk.SmoothedClassifier(lk.KNeighborsClassifier(3), votes=3),
-    "logarithm": lk.LogTarget(lk.LinearRegression()),
-    "counts around means": lk.CountTarget(lk.LinearRegression(), family="poisson"),
-}
-"""What makes another estimator say something else: scikit-learn's checks alone."""
+
+class Entry(NamedTuple):
+    """How to make an estimator, and what is known about it."""
+
+    make: Callable[[], Any]
+    kind: str
+    slow: str = ""
+    """Why it is left to the slow run; empty: it is not."""
+    fails: Mapping[str, str] = {}
+    """The checks of scikit-learn that it does not pass, each with its reason."""
+
+
+def parameters(names, slow=()) -> list:
+    """Names of entries to parametrize a test with; the slow ones are marked.
+
+    Args:
+        names: of entries.
+        slow: more names that are slow for this test.
+    """
+    return [
+        pytest.param(name, marks=pytest.mark.slow)
+        if name in slow or ESTIMATORS[name].slow
+        else name
+        for name in names
+    ]
+
 
 WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
 SPARSE_WEIGHTS = "check_sample_weight_equivalence_on_sparse_data"
-DRAWN = "a row of weight 2 is drawn as one row, the row twice as two"
-DEALT = "a row of weight 2 is dealt to one random fold, the row twice to two"
-FAILS = {
-    name: {WEIGHTS: DRAWN, SPARSE_WEIGHTS: DRAWN}
-    for name in (
-        "RandomForestClassifier",
-        "RandomForestRegressor",
-        "BaggingClassifier",
-        "BaggingRegressor",
-    )
-} | {"CountTarget": {WEIGHTS: DEALT, SPARSE_WEIGHTS: DEALT}}
-"""The checks that an estimator does not pass, each with its reason."""
-CHECKS = 60
-"""How many checks an estimator gets at least."""
+DRAWN = dict.fromkeys(
+    (WEIGHTS, SPARSE_WEIGHTS),
+    "a row of weight 2 is drawn as one row, the row twice as two",
+)
+ASSIGNED = dict.fromkeys(
+    (WEIGHTS, SPARSE_WEIGHTS),
+    "a row of weight 2 is assigned to one random fold, the row twice to two",
+)
+COLUMN = {  # the columns of a table as the rows of an image that is one pixel wide
+    "image_shape": (-1, 1),
+    "activation": "tanh",
+    "alpha": 1.0,
+    "max_iter": 300,
+    "tol": 1e-9,
+}
+ESTIMATORS = {
+    "null model": Entry(lk.NullRegressor, "numbers"),
+    "null model, classes": Entry(lk.NullClassifier, "classes"),
+    "linear regression": Entry(lk.LinearRegression, "numbers"),
+    "ridge": Entry(lk.Ridge, "numbers"),
+    "lasso": Entry(lambda: lk.Lasso(0.1), "numbers"),
+    "elastic net": Entry(lambda: lk.ElasticNet(0.1), "numbers"),
+    "huber regression": Entry(lk.HuberRegressor, "numbers"),
+    "least absolute deviations": Entry(lk.LADRegressor, "numbers"),
+    "poisson regression": Entry(lk.PoissonRegressor, "counts"),
+    "negative binomial regression": Entry(lk.NegativeBinomialRegressor, "counts"),
+    "gamma regression": Entry(lk.GammaRegressor, "positive"),
+    "logistic regression": Entry(lk.LogisticRegression, "classes"),
+    "perceptron": Entry(lk.Perceptron, "classes"),
+    "spline regression": Entry(lambda: lk.SplineRegressor(5), "numbers"),
+    "network": Entry(lambda: lk.MLPRegressor((4,), max_iter=60, alpha=0.1), "numbers"),
+    "network, classes": Entry(
+        lambda: lk.MLPClassifier((4,), max_iter=60, alpha=0.1), "classes"
+    ),
+    # few steps: a fit that meets every row has no best scale, and rounding decides
+    "convolutional network": Entry(
+        lambda: lk.CNNRegressor((2,), (3,), pool=0, **COLUMN | {"max_iter": 20}),
+        "numbers",
+    ),
+    "convolutional network, classes": Entry(
+        lambda: lk.CNNClassifier((2,), (3,), pool=0, **COLUMN), "classes"
+    ),
+    "residual network": Entry(
+        lambda: lk.ResNetClassifier((2,), norm=None, **COLUMN), "classes"
+    ),
+    "segmentation": Entry(lambda: lk.UNetSegmenter((2,), max_iter=2), "images"),
+    "rounded regression": Entry(lk.RoundedRegression, "classes"),
+    "linear svc": Entry(lk.LinearSVC, "classes"),
+    "linear svc, hinge": Entry(lambda: lk.LinearSVC(loss="hinge"), "classes"),
+    "svc": Entry(lk.SVC, "classes"),
+    "svc, calibrated, one against the rest": Entry(
+        lambda: lk.SVC(probability=True, multi_class="ovr"), "classes"
+    ),
+    "svr": Entry(lk.SVR, "numbers"),
+    "nearest neighbours, classes": Entry(lambda: lk.KNeighborsClassifier(3), "classes"),
+    "nearest neighbours, numbers": Entry(lambda: lk.KNeighborsRegressor(3), "numbers"),
+    "gaussian naive bayes": Entry(lk.GaussianNB, "classes"),
+    "nystroem features": Entry(lambda: lk.Nystroem(n_components=5), "columns"),
+    "frozen features": Entry(  # of a network that takes any number of columns
+        lambda: lk.FrozenFeatures(Chain(jnp.tanh, jnp.tanh)), "columns"
+    ),
+    "ensemble": Entry(
+        lambda: lk.Ensemble([lk.SVR(), lk.KNeighborsRegressor(1)], cv=2), "numbers"
+    ),
+    "stacking": Entry(
+        lambda: lk.Stacking([lk.GaussianNB(), lk.KNeighborsClassifier(1)], cv=2),
+        "classes",
+    ),
+    "tree of classes": Entry(lk.DecisionTreeClassifier, "classes"),
+    "tree": Entry(lk.DecisionTreeRegressor, "numbers"),
+    "boosted classes": Entry(
+        lambda: lk.GradientBoostingClassifier(n_estimators=5), "classes"
+    ),
+    "boosting": Entry(lambda: lk.GradientBoostingRegressor(n_estimators=5), "numbers"),
+    "forest of classes": Entry(
+        lambda: lk.RandomForestClassifier(n_estimators=5), "classes", fails=DRAWN
+    ),
+    "forest": Entry(
+        lambda: lk.RandomForestRegressor(n_estimators=5), "numbers", fails=DRAWN
+    ),
+    "bagged classes": Entry(
+        lambda: lk.BaggingClassifier(n_estimators=3), "classes", fails=DRAWN
+    ),
+    "bagging": Entry(
+        lambda: lk.BaggingRegressor(n_estimators=3), "numbers", fails=DRAWN
+    ),
+    "smoothed votes": Entry(
+        lambda: lk.SmoothedClassifier(lk.KNeighborsClassifier(3), votes=3), "classes"
+    ),
+    "logarithm": Entry(lambda: lk.LogTarget(lk.LinearRegression()), "positive"),
+    "counts around means": Entry(
+        lambda: lk.CountTarget(lk.LinearRegression(), family="poisson"),
+        "counts",
+        fails=ASSIGNED,
+    ),
+}
+MIN_CHECKS = 60
+"""How many checks an estimator of tables gets at least."""
 OF_TRANSFORMERS = (
     checks.check_dataframe_column_names_consistency,
     checks.check_global_output_transform_pandas,
@@ -89,3 +155,15 @@ OF_TRANSFORMERS = (
     checks.check_transformer_get_feature_names_out_pandas,
 )
 """What scikit-learn asks of its own transformers beside; they have no predictions."""
+OF_IMAGES = (
+    checks.check_do_not_raise_errors_in_init_or_set_params,
+    checks.check_estimator_repr,
+    checks.check_estimator_tags_renamed,
+    checks.check_get_params_invariance,
+    checks.check_mixin_order,
+    checks.check_no_attributes_set_in_init,
+    checks.check_parameters_default_constructible,
+    checks.check_set_params,
+    checks.check_valid_tag_types,
+)
+"""What scikit-learn asks of every estimator without fitting it to a table."""

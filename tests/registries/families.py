@@ -13,7 +13,7 @@ from likely import families as f
 from likely.core import float64, pad
 from likely.typing import Batch
 
-CENTRES = (-0.7, 1.3)  # of the mixture of normals
+CENTRES = (-0.7, 1.3)  # the means of the mixture of normals
 
 
 class Rule(NamedTuple):
@@ -24,10 +24,12 @@ class Rule(NamedTuple):
 
 
 class Example(NamedTuple):
+    """A family with an example η, a rule to integrate over y, and an oracle."""
+
     make: Callable[[], f.AbstractFamily]
     eta: tuple[float, ...]
     rule: Callable[[tuple[float, ...], tuple[float, ...]], Rule]
-    """Of η and of further points at which to break the integral."""
+    """The rule for η, with further points at which the integral is split."""
     peer: Callable[[Any], Any] | None = None
     """SciPy's frozen distribution, from θ."""
     bad: Any = np.nan
@@ -35,10 +37,10 @@ class Example(NamedTuple):
     smooth: bool = True
     """Whether log p has two derivatives in η."""
     kinks: Callable[[Any], tuple[float, ...]] | None = None
-    """Where in y the density is not smooth."""
+    """The points in y at which the density is not smooth."""
 
     def draw(self, n: int, seed: int = 0) -> np.ndarray:
-        """Up to 256 rows."""
+        """Draws of y, at most 256."""
         predictive = f.Predictive(self.make(), np.array([self.eta]))
         return predictive.sample(256, random_state=seed)[:n, 0]
 
@@ -49,7 +51,7 @@ def _marginal(family, y, w):
 
 
 def marginal(family, y, w=None) -> np.ndarray:
-    """The marginal η, at one shape: padded to 192 rows."""
+    """The marginal η, with rows padded to 192 so that there is one program."""
     w = np.ones(len(y)) if w is None else w
     batch = pad(Batch(None, np.asarray(y, float), w), 192)
     with float64():
@@ -60,30 +62,31 @@ def marginal(family, y, w=None) -> np.ndarray:
 
 
 def half_line(start: float, sign: float, scale: float) -> Rule:
-    """Double-exponential quadrature from `start` outwards."""
+    """Double-exponential quadrature on the half-line from `start`."""
     t = np.linspace(-4.2, 4.2, 169)
     x = np.exp(np.pi / 2 * np.sinh(t))
     step = (t[1] - t[0]) * np.pi / 2 * np.cosh(t) * x
     return Rule(start + sign * scale * x, scale * step)
 
 
-def piece(low: float, high: float) -> Rule:
-    """Gauss and Legendre's rule."""
+def segment(low: float, high: float) -> Rule:
+    """The Gauss-Legendre rule between two points."""
     x, weight = np.polynomial.legendre.leggauss(48)
     half = (high - low) / 2
     return Rule(low + half * (x + 1), half * weight)
 
 
 def joined(rules: list[Rule]) -> Rule:
+    """One rule over all parts."""
     return Rule(*map(np.concatenate, zip(*rules, strict=True)))
 
 
 def line(kinks=lambda eta: ()):
-    """The real line, broken at η₀, at the kinks of the density and where asked."""
+    """The real line, split at η₀, at the kinks of the density and at further points."""
 
     def rule(eta, breaks=()) -> Rule:
         cuts = np.unique([eta[0], *kinks(eta), *breaks])
-        inner = [piece(a, b) for a, b in itertools.pairwise(cuts)]
+        inner = [segment(a, b) for a, b in itertools.pairwise(cuts)]
         ends = [half_line(cuts[0], -1, 1.0), half_line(cuts[-1], 1, 1.0)]
         return joined([*inner, *ends])
 
@@ -91,12 +94,12 @@ def line(kinks=lambda eta: ()):
 
 
 def positive(eta, breaks=()) -> Rule:
-    """The positive half-line; a break b is a fold of (0, b] onto a half-line."""
+    """The positive half-line; up to the first point b, (0, b] is mapped to a half-line."""
     cuts = np.unique([1.0, *breaks])
     low = half_line(0.0, 1, 1.0)
     folded = cuts[0] / (1 + low.y)
     start = Rule(folded, low.weight * cuts[0] / (1 + low.y) ** 2)
-    inner = [piece(a, b) for a, b in itertools.pairwise(cuts)]
+    inner = [segment(a, b) for a, b in itertools.pairwise(cuts)]
     return joined([start, *inner, half_line(cuts[-1], 1, 1.0)])
 
 

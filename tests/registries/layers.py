@@ -1,4 +1,4 @@
-"""Every layer: how to make it, the shape of a row in and out, how many numbers it learns."""
+"""Every layer: its constructor, the shapes of a row in and out, its number of parameters."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,13 +18,13 @@ class Example(NamedTuple):
     row: tuple[int, ...] = (D,)
     out: tuple[int, ...] = (D,)
     random: bool = False
-    """Whether training draws a mask, so that a row twice is not a row of weight 2."""
+    """Whether training is random, so that a row of weight 2 is not the row twice."""
     smooth: bool = True
-    """Whether its derivative is the slope of its values, in any precision."""
+    """Whether its derivative agrees with finite differences, in any precision."""
 
 
 def wide(**settings: Any) -> Callable[[Key], Any]:
-    """A network that uses everything."""
+    """A network with several hidden layers and these settings."""
     return lambda key: mlp((D, 5, 5, 4, 3), key=key, **settings)
 
 

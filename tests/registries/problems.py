@@ -1,7 +1,7 @@
 """Problems with known minima, for the laws of solvers.
 
-A problem is a function that makes it; its name says what it is. Which solvers are meant
-for it stands in `registries.solvers`.
+`PROBLEMS` holds a function that makes each problem; `registries.solvers` names the solvers
+that are meant for it.
 """
 
 from collections import Counter

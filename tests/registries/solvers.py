@@ -1,4 +1,4 @@
-"""Every solver: how to make it from a tolerance, and the problems it is meant for."""
+"""Every solver: a function that makes it from a tolerance, and problems it solves."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ class Entry(NamedTuple):
     make: Callable[[float], Any]
     problems: tuple[str, ...]
     accuracy: float = 1e-6
-    """Of the parameters, at a tolerance of 1e-9."""
+    """Accuracy of the parameters at a tolerance of 1e-9."""
 
 
 SOLVERS: dict[str, Entry] = {

@@ -5,8 +5,8 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import likely as lk
+from likely.base import learning
 from likely.core import InputError
-from likely.estimators.linear import held_out
 from likely.preprocess import FourierBasis, NaturalSpline
 
 
@@ -55,7 +55,7 @@ def test_the_best_setting_has_the_lowest_nats(diabetes):
 def test_chunks_give_the_same_answer(diabetes, monkeypatch):
     grid = {"alpha": np.logspace(-2, 2, 5)}
     whole = lk.cross_validate(lk.Ridge(), *diabetes, grid=grid)
-    monkeypatch.setattr(held_out, "CHUNK_BYTES", 2 * 8 * 5 * 512 * 2)
+    monkeypatch.setattr(learning, "CHUNK_BYTES", 2 * 8 * 5 * 512 * 2)
     parts = lk.cross_validate(lk.Ridge(), *diabetes, grid=grid)
     np.testing.assert_allclose(parts.nll, whole.nll, rtol=1e-12)
     assert parts.nll.shape == (5, 5)
@@ -75,7 +75,7 @@ def test_without_a_grid_there_is_one_setting(diabetes):
 
 
 def test_unknown_settings_and_empty_folds_get_sentences(diabetes):
-    with pytest.raises(InputError, match="no numeric hyper-parameter 'beta'"):
+    with pytest.raises(InputError, match="Ridge has no parameter 'beta'"):
         lk.cross_validate(lk.Ridge(), *diabetes, grid={"beta": [1.0]})
     w = np.r_[np.ones(10), np.zeros(432)]
     with pytest.raises(InputError, match="fold 0 has no weight"):
@@ -90,7 +90,7 @@ def test_unknown_settings_and_empty_folds_get_sentences(diabetes):
         lk.SplineRegressor(5),
     ],
 )
-def test_knots_come_from_the_rows_that_teach(model, rng):
+def test_knots_come_from_the_training_rows(model, rng):
     """Folds in order, so that the rows held out lie beyond the others' knots."""
     x = np.sort(rng.uniform(0, 10, size=60)).round(0)[:, None]
     y = np.sin(x[:, 0]) + 0.3 * rng.normal(size=60)
@@ -98,8 +98,8 @@ def test_knots_come_from_the_rows_that_teach(model, rng):
     found = lk.cross_validate(model, x, y, cv=KFold(3), sample_weight=w)
     for j, (train, test) in enumerate(KFold(3).split(x)):
         one = clone(model).fit(x[train], y[train], sample_weight=w[train])
-        held = one.nll(x[test], y[test], sample_weight=w[test])
-        np.testing.assert_allclose(found.nll[0, j], held, rtol=1e-6)
+        held_out = one.nll(x[test], y[test], sample_weight=w[test])
+        np.testing.assert_allclose(found.nll[0, j], held_out, rtol=1e-6)
 
 
 def test_a_penalty_is_chosen_with_the_knots_of_each_fold(rng):

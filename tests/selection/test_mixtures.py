@@ -5,11 +5,14 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from sklearn import linear_model
+from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import likely as lk
 from likely.core import InputError
-from likely.families import Laplace, Mixed, Normal, Predictive
+from likely.families import Bernoulli, Categorical, Laplace, Mixed, Normal, Predictive
 from likely.selection import mixing_weights
 
 rng = np.random.default_rng(0)
@@ -115,6 +118,58 @@ def test_ensembles_of_any_regressors_and_classifiers():
     np.testing.assert_allclose(P.sum(1), 1)
     assert classes.weights_[0] < 0.2  # no line separates these
     assert classes.score(X, LABELS) > 0.8
+
+
+def test_mixtures_have_the_face_of_every_predictor(tmp_path):
+    members = [lk.GaussianNB(), linear_model.LogisticRegression()]
+    model = lk.Ensemble(members).fit(X, LABELS)
+    probs = model.predict_proba(X)
+    parts = [m.predict_proba(X) for m in model.members_]
+    np.testing.assert_allclose(probs, np.mean(parts, 0))
+    np.testing.assert_allclose(model.predict_log_proba(X), np.log(probs))
+    np.testing.assert_array_equal(model.predict(X), model.classes_[probs.argmax(1)])
+    assert isinstance(model.predict_dist(X).family, Bernoulli)
+    chosen = model.predict_set(X, 0.8)
+    assert ((probs * chosen).sum(1) >= 0.8).all()
+    right = probs[np.arange(len(X)), (LABELS == "yes").astype(int)]
+    np.testing.assert_allclose(model.nll(X, LABELS), -np.log(right).mean())
+    assert not hasattr(model, "predict_interval")
+    assert is_classifier(model)
+    three = np.digitize(Y, [-0.5, 0.5])
+    model = lk.Stacking([lk.GaussianNB(), lk.KNeighborsClassifier()]).fit(X, three)
+    assert isinstance(model.predict_dist(X).family, Categorical)
+    model = lk.Ensemble([lk.KNeighborsRegressor(), lk.NullRegressor()]).fit(X, Y)
+    assert is_regressor(model)
+    assert not hasattr(model, "predict_proba")
+    model.save(tmp_path / "model.likely")
+    again = lk.load(tmp_path / "model.likely")
+    for ours, theirs in zip(
+        again.predict_interval(X), model.predict_interval(X), strict=True
+    ):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_pipeline_is_asked_for_the_distribution_of_its_last_step():
+    counts = np.round(np.exp(0.5 * X[:, 0] + 1))
+    pipe = make_pipeline(StandardScaler(), lk.PoissonRegressor())
+    model = lk.Ensemble([pipe]).fit(X, counts)
+    dist = model.predict_dist(X)
+    assert dist.discrete
+    scaled = StandardScaler().fit_transform(X)
+    alone = lk.PoissonRegressor().fit(scaled, counts).predict_dist(scaled)
+    np.testing.assert_allclose(dist.log_prob(counts), alone.log_prob(counts))
+
+
+def test_the_steps_of_a_pipeline_get_the_weights():
+    w = np.r_[np.full(75, 2.0), np.zeros(75)]
+    pipe = make_pipeline(StandardScaler(), lk.GaussianNB())
+    weighted = lk.Ensemble([pipe]).fit(X, LABELS, sample_weight=w)
+    alone = pipe.fit(X[:75], LABELS[:75])
+    np.testing.assert_allclose(
+        weighted.predict_proba(X), alone.predict_proba(X), rtol=1e-6
+    )
+    with pytest.raises(InputError, match="Lars takes no sample_weight"):
+        lk.Ensemble([linear_model.Lars()], cv=2).fit(X, Y, sample_weight=w)
 
 
 def test_bad_members_get_sentences():

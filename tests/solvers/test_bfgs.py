@@ -46,7 +46,7 @@ def test_the_update_satisfies_the_secant_equation(rng):
             assert np.linalg.eigvalsh(memory.C)[0] > 0
 
 
-def test_pairs_that_curve_down_teach_nothing():
+def test_pairs_of_negative_curvature_change_nothing():
     with float64():
         solver, old, new = BFGS(), point([0.0, 1], [0.0, 1]), point([1.0, 1], [-1.0, 1])
         memory = InverseHessian(2 * jnp.eye(2), jnp.asarray(False))

@@ -61,7 +61,7 @@ def test_without_intercept(rng):
 
 
 def test_the_gap_is_a_certificate(rng):
-    """No answer is further from the minimum than its own gap says."""
+    """No solution is further from the minimum than its own gap."""
     X, y = rows(rng)
     rough = lasso_path(X, y, tolerance=1e-3)
     exact = lasso_path(X, y, tolerance=1e-13)
@@ -98,7 +98,7 @@ def test_weights_are_repetitions_and_absent_rows_are_gone(rng):
 
 @pytest.mark.parametrize("kind", ["folds", "bootstrap", "reals"])
 def test_members_at_once_are_single_fits(kind, rng):
-    """Rows weighed alike share their sums; single fits do not."""
+    """Rows of equal weights share their sums; single fits do not."""
     X, y = rows(rng, n=200)
     W = {
         "folds": 1.0 - np.eye(5)[np.arange(200) % 5].T,
@@ -114,13 +114,13 @@ def test_members_at_once_are_single_fits(kind, rng):
         np.testing.assert_allclose(many.intercepts[k], one.intercepts, atol=1e-5)
 
 
-def test_a_wild_row_of_one_fold_leaves_the_others_alone(rng):
+def test_an_outlier_of_one_fold_leaves_the_others_alone(rng):
     X, y = rows(rng, n=50)
     W = 1.0 - np.eye(5)[np.arange(50) % 5].T
-    calm = lasso_path(X, y, W, alphas=np.array([0.1, 0.01]), tolerance=1e-12)
+    plain = lasso_path(X, y, W, alphas=np.array([0.1, 0.01]), tolerance=1e-12)
     X[0] *= 1e9  # in all members but the first
-    wild = lasso_path(X, y, W, alphas=np.array([0.1, 0.01]), tolerance=1e-12)
-    np.testing.assert_allclose(wild.coefs[0], calm.coefs[0], rtol=1e-5, atol=1e-6)
+    rough = lasso_path(X, y, W, alphas=np.array([0.1, 0.01]), tolerance=1e-12)
+    np.testing.assert_allclose(rough.coefs[0], plain.coefs[0], rtol=1e-5, atol=1e-6)
 
 
 def test_large_offsets_lose_no_digits(rng):

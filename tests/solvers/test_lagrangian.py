@@ -1,4 +1,4 @@
-"""Equality constraints: known solutions, multipliers as prices, SciPy as a peer."""
+"""Equality constraints: known solutions, multipliers as derivatives, SciPy as a peer."""
 
 import equinox as eqx
 import jax
@@ -77,7 +77,7 @@ class Circle(eqx.Module):
 
 
 @pytest.mark.parametrize("level", [0.5, 2.0, 8.0])
-def test_multipliers_are_prices(level):
+def test_multipliers_are_derivatives_by_the_level(level):
     """The minimum −√(2c) falls by γ = −1/√(2c) a unit of the level c."""
     constraint = Circle(np.asarray(level))
     found = minimize(total, [-1.0, -0.5], solver=LagrangeNewton(constraint))
@@ -105,7 +105,7 @@ def test_models_and_rows(rng):
     np.testing.assert_allclose(weight, expected, atol=1e-10)
 
 
-def test_constraints_that_cannot_hold_are_said_so():
+def test_constraints_that_cannot_hold_are_reported():
     found = minimize(total, [1.0, 2.0], solver=LagrangeNewton(lambda x: x @ x + 1))
     assert not found.status.converged
 

@@ -76,7 +76,7 @@ def test_ridge_penalties_and_their_closed_forms(name, rng):
     assert np.allclose(printed, peer.x, atol=1e-5) == (name == "½Σr² + ½λ‖w‖²")
 
 
-def test_a_singular_gram_is_solved_and_said_so(rng):
+def test_a_singular_gram_is_solved_and_reported(rng):
     """X002-14: it is XᵀX that is singular; X, not square, could not be."""
     X = rng.normal(size=(30, 3))
     X[:, 2] = X[:, 0] + X[:, 1]
@@ -100,7 +100,7 @@ def test_badly_scaled_columns_are_solved_and_not_doubted(rng):
     assert str(solution.status).startswith("solved exactly")
 
 
-def test_an_objective_that_is_not_quadratic_is_said_so(rng):
+def test_an_objective_that_is_not_quadratic_is_reported(rng):
     X, y = rng.normal(size=(30, 3)), rng.poisson(2.0, size=30).astype(float)
     _, solution = fit(X, y, family=Poisson())
     assert "the objective may not suit this solver" in str(solution.status)

@@ -100,7 +100,7 @@ def test_units_do_not_matter(rng):
     )
 
 
-def test_a_parameter_without_influence_is_said_so(rng):
+def test_a_parameter_without_influence_is_reported(rng):
     x, y = observed(growth, rng)
     found = fit_curve(growth, x, y, [100.0, 900.0]).solution
     assert not found.status.converged

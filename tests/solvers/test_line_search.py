@@ -8,9 +8,9 @@ import pytest
 from likely.core import float64
 from likely.solvers import SteepestDescent, bracket, golden_section, minimize
 from likely.solvers.second_order.line_search import (
-    DECREASE,
-    FLATTENING,
+    ARMIJO,
     SEARCHES,
+    WOLFE,
     Point,
 )
 
@@ -67,9 +67,9 @@ def test_searches_keep_their_promises(name, first):
         assert found.ok
         t, new = found.step, found.point
         np.testing.assert_allclose(new.x, at.x + t * d)
-        assert new.f <= at.f + DECREASE * t * slope
+        assert new.f <= at.f + ARMIJO * t * slope
         if name == "wolfe":
-            assert new.g @ d >= FLATTENING * slope
+            assert new.g @ d >= WOLFE * slope
         if name == "golden":
             np.testing.assert_allclose(new.g @ d / slope, 0.0, atol=1e-6)
         if name == "backtracking":

@@ -93,7 +93,7 @@ def test_reweighted_least_squares_is_newton_on_the_whole_hessian(rng):
         fitted = recipe.fit(family, model, data, solver=Newton(), key=key)
         found = np.asarray(fitted.model.coefficients)
         assert fitted.solution.status.converged
-        objective, data = recipe._objective(family, None, data)
+        objective, data = recipe.objective_of(family, data)
 
     def plain(B):
         return objective(model.with_coefficients(B), data)[0]

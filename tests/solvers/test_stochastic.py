@@ -73,25 +73,25 @@ def test_the_mean_over_an_epoch_is_the_full_gradient(size, rng):
 
 
 @pytest.mark.parametrize("k", [7, 9, 10])
-def test_rows_that_are_there_are_dealt_evenly(k, rng):
-    """Rows after the first k have no weight; each batch stands for all k (F6)."""
+def test_present_rows_are_assigned_evenly(k, rng):
+    """Rows after the first k have no weight; each batch represents all k (F6)."""
     n, batches = 10, Minibatches.of(10, 4)
     with float64():
         objective, data = problem(rng, n)
         w = jnp.where(jnp.arange(n) < k, 1.0 + data.w, 0.0)
         data = data._replace(w=w)
         objective = NegativeLogLikelihood.of(Normal(1.0), data, None)
-        there = jnp.asarray(k)
-        order = batches.order(jax.random.key(3), jnp.asarray(0), there)
-        taken = jax.vmap(lambda r: batches.take(data, r, there))(order)
+        present = jnp.asarray(k)
+        order = batches.order(jax.random.key(3), jnp.asarray(0), present)
+        taken = jax.vmap(lambda r: batches.take(data, r, present))(order)
         parts = jax.vmap(lambda batch: gradient(objective, batch))(taken)
         whole = gradient(objective, data)
     order = np.asarray(order)
     assert sorted(order[order < n].tolist()) == list(range(n))
-    held = (order < k).sum(1)
-    assert held.max() - held.min() <= 1
+    count = (order < k).sum(1)
+    assert count.max() - count.min() <= 1
     assert (np.diff((order < k).astype(int), axis=1) <= 0).all()  # and come first
-    np.testing.assert_allclose(held / k @ np.asarray(parts), whole, rtol=1e-12)
+    np.testing.assert_allclose(count / k @ np.asarray(parts), whole, rtol=1e-12)
 
 
 def test_a_minibatch_gradient_is_unbiased_and_its_variance_falls(rng):
@@ -141,11 +141,11 @@ def plain_sgd(X, y, rate, size, steps):
     """The textbook loop: shuffle, cut, one update for each batch, reshuffle."""
     batches, B = Minibatches.of(len(y), size), np.zeros(X.shape[1])
     for t in range(steps):
-        epoch, place = divmod(t, batches.count)
-        if place == 0:
+        epoch, i = divmod(t, batches.count)
+        if i == 0:
             key, _ = jax.random.split(jax.random.key(5))
             order = np.asarray(batches.order(key, jnp.asarray(epoch)))
-        rows = order[place][order[place] < len(y)]
+        rows = order[i][order[i] < len(y)]
         B -= rate * X[rows].T @ (X[rows] @ B - y[rows]) / len(rows)
     return B
 
@@ -164,8 +164,8 @@ def test_the_loop_is_the_textbook_loop(size, rng):
     np.testing.assert_allclose(found.model.weight[:, 0], expected, rtol=1e-9)
 
 
-def test_a_run_in_pieces_is_the_whole_run(rng):
-    """What a checkpoint needs: chunk after chunk from the host gives the same bits."""
+def test_a_run_in_segments_is_the_whole_run(rng):
+    """What a checkpoint needs: segment after segment gives the same bits."""
     with float64():
         objective, data = problem(rng, 30)
         solver = Momentum(0.05, steps=200, batch_size=8)
@@ -177,16 +177,16 @@ def test_a_run_in_pieces_is_the_whole_run(rng):
         advance = eqx.filter_jit(
             lambda loop, progress, first: loop.advance(progress, first, first + 37)
         )
-        progress, looks = loop.start(model, None), 0
+        progress, segments = loop.start(model, None), 0
         while progress.run.reason == RUNNING:
             first = progress.run.step
             saved = to_numpy(advance(loop, progress, first))  # as to a file and back
             progress = jax.tree.map(jnp.asarray, saved)
-            looks += 1
-        pieces = loop.finish(progress)
-    assert looks > 2
-    np.testing.assert_array_equal(pieces.model.weight, whole.model.weight)
-    np.testing.assert_array_equal(pieces.trace.loss, whole.trace.loss)
+            segments += 1
+        found = loop.finish(progress)
+    assert segments > 2
+    np.testing.assert_array_equal(found.model.weight, whole.model.weight)
+    np.testing.assert_array_equal(found.trace.loss, whole.trace.loss)
 
 
 def test_members_with_their_own_keys_are_single_runs(rng):

@@ -1,3 +1,5 @@
+"""Bins of inputs, and fixed-point numbers."""
+
 import numpy as np
 import pytest
 
@@ -41,7 +43,7 @@ def test_weights_are_repetitions_and_absent_rows_do_not_exist(n, rng):
         np.testing.assert_array_equal(bins_of(rows, w).cuts, repeated.cuts)
 
 
-def test_codes_are_places_among_the_cuts(rng):
+def test_codes_are_ranks_among_the_cuts(rng):
     X = rng.normal(size=(1_000, 5))
     X[::7, 1], X[0, 2], X[1, 2] = np.nan, np.inf, -np.inf
     X[:, 4] = rng.integers(0, 9, 1_000) * 1.5
@@ -54,7 +56,7 @@ def test_codes_are_places_among_the_cuts(rng):
             flat[:, j], np.where(np.isnan(X[:, j]), 0, expected)
         )
     np.testing.assert_array_equal(flat[:, 4], 1 + X[:, 4] / 1.5)
-    assert bins.encode(np.full((1, 5), 0.3))[1, 0, 0] == 0  # a category nobody has seen
+    assert bins.encode(np.full((1, 5), 0.3))[1, 0, 0] == 0  # an unknown category
 
 
 def test_rare_categories_count_as_missing(rng):

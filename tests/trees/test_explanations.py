@@ -23,8 +23,8 @@ def boosted():
     return model.fit(X, y), X, y
 
 
-def worth(trees, t, x, known):
-    """E[tree], splits on unknown features going both ways."""
+def value_of(trees, t, x, known):
+    """The value v(S): E[tree], where splits on features outside S go both ways."""
     codes = trees.bins.encode(x[None])
 
     def below(i):
@@ -54,8 +54,8 @@ def test_shap_values_are_shapleys(boosted):
             share = math.factorial(k) * math.factorial(d - k - 1) / math.factorial(d)
             for S in itertools.combinations(set(range(d)) - {j}, k):
                 for t in range(len(trees)):
-                    more = worth(trees, t, X[row], {*S, j})
-                    total += share * (more - worth(trees, t, X[row], set(S)))
+                    more = value_of(trees, t, X[row], {*S, j})
+                    total += share * (more - value_of(trees, t, X[row], set(S)))
         np.testing.assert_allclose(phi[row, j, 0], total, atol=1e-12)
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from likely.workbench.findings import _stretched
+from likely.workbench.findings import _interval_change
 
 
 @pytest.mark.parametrize(
-    ("factor", "said"),
+    ("factor", "sentence"),
     [(1.25, "widened by 25 %"), (0.9, "narrowed by 10 %"), (0.0, "narrowed by 100 %")],
 )
-def test_intervals_that_were_too_wide_or_narrow(factor, said):
-    assert said in _stretched(factor)
+def test_intervals_that_were_too_wide_or_narrow(factor, sentence):
+    assert sentence in _interval_change(factor)

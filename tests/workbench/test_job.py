@@ -18,7 +18,7 @@ from likely.core.checks import InputError
 from likely.workbench import Spec, job
 from likely.workbench.table import leaks, prepare, read
 
-FEW = {"models": ("linear",), "effort": "quick"}
+LINEAR_ONLY = {"models": ("linear",), "effort": "quick"}
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def houses():
 @pytest.fixture(scope="module")
 def result(houses, tmp_path_factory):
     out = tmp_path_factory.mktemp("run")
-    return lk.workbench.run(houses, "price", drop=["fee"], out=out, **FEW), out
+    return lk.workbench.run(houses, "price", drop=["fee"], out=out, **LINEAR_ONLY), out
 
 
 def test_the_folder_of_a_run(result):
@@ -122,7 +122,7 @@ def test_the_page_is_whole_and_asks_for_nothing(result):
 
 
 def test_the_same_run_writes_the_same_bytes(result, houses, tmp_path):
-    lk.workbench.run(houses, "price", drop=["fee"], out=tmp_path, **FEW)
+    lk.workbench.run(houses, "price", drop=["fee"], out=tmp_path, **LINEAR_ONLY)
     for name in ("report.json", "report.html", "predictions.csv", "spec.toml"):
         assert (tmp_path / name).read_bytes() == (result[1] / name).read_bytes(), name
 
@@ -135,22 +135,22 @@ def test_a_leak_is_found(houses):
 def test_rows_in_order_of_time_are_split_by_time(houses):
     ordered = houses.sort_by("sold")
     table = prepare(Spec(target="price"), "houses", ordered, ())
-    assert "by time" in table.dealt
+    assert "by time" in table.split
     shuffled = prepare(Spec(target="price"), "houses", houses, ())
-    assert shuffled.dealt == "at random"
+    assert shuffled.split == "at random"
 
 
 def test_groups_stay_together(houses):
     table = prepare(Spec(target="price", groups="town", folds=3), "h", houses, ())
     town = np.asarray(houses["town"])
-    for held in table.folds.held_out:
-        inside = set(town[held > 0])
+    for held_out in table.folds.held_out:
+        inside = set(town[held_out > 0])
         assert len(inside) == 1
     assert "town" not in table.schema.names
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "sentence"),
     [
         ({"target": "prize"}, "price"),
         ({"target": "id"}, "too many"),
@@ -163,10 +163,10 @@ def test_groups_stay_together(houses):
         ({"family": "poisson"}, "whole numbers"),
     ],
 )
-def test_what_cannot_be_done_is_a_sentence(change, said, houses):
+def test_what_cannot_be_done_is_a_sentence(change, sentence, houses):
     if "folds" in change:
         houses = houses.slice(0, 150)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=sentence):
         job.run_spec(Spec(**{"target": "price", **change}), houses)
 
 
@@ -194,6 +194,7 @@ else:
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_to_the_same_bytes(tmp_path):
     """Ten kills at growing times, then to the end; the reports are equal."""
     command = [sys.executable, "-c", KILLED]

@@ -10,12 +10,12 @@ from likely.data.schema import Schema
 from likely.workbench.spec import Spec
 from likely.workbench.target import read_target
 
-WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 
 
 @given(
-    data=WORDS, target=WORDS, kinds=st.dictionaries(WORDS, WORDS, max_size=3),
-    drop=st.lists(WORDS, max_size=3).map(tuple), seed=st.integers(0, 2**62),
+    data=TEXTS, target=TEXTS, kinds=st.dictionaries(TEXTS, TEXTS, max_size=3),
+    drop=st.lists(TEXTS, max_size=3).map(tuple), seed=st.integers(0, 2**62),
 )  # fmt: skip
 def test_a_spec_is_its_toml(data, target, kinds, drop, seed):
     spec = Spec(data=data, target=target, kinds=kinds, drop=drop, seed=seed)
@@ -23,7 +23,7 @@ def test_a_spec_is_its_toml(data, target, kinds, drop, seed):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         ("folds = 1", "from 2 to 100"),
         ("folds = true", "from 2 to 100"),
@@ -36,12 +36,12 @@ def test_a_spec_is_its_toml(data, target, kinds, drop, seed):
         ("groups = 'a'\ntime = 'b'", "both given"),
     ],
 )
-def test_a_bad_spec_is_a_sentence(text, said):
-    with pytest.raises(InputError, match=said):
+def test_a_bad_spec_is_a_sentence(text, sentence):
+    with pytest.raises(InputError, match=sentence):
         Spec.from_toml(text)
 
 
-def told(values, family=""):
+def target_of(values, family=""):
     frame = pa.table({"y": values})
     return read_target(Schema.infer(frame)["y"], frame["y"], family)
 
@@ -61,25 +61,25 @@ def told(values, family=""):
     ],
 )
 def test_the_kind_of_a_target(values, kind, family):
-    target, y, rows = told(values)
+    target, y, rows = target_of(values)
     assert (target.kind, target.family) == (kind, family)
     assert len(y) == len(rows) == len(values)
 
 
 def test_classes_of_one_row_are_left_out_and_rare_whole_numbers_are_counts():
-    target, y, rows = told(["a", "b", "a", "odd", "b", "c", "c"])
+    target, y, rows = target_of(["a", "b", "a", "odd", "b", "c", "c"])
     assert target.classes == ("a", "b", "c")
     assert target.single == ("odd",)
     assert 3 not in rows
     assert len(y) == 6
-    target, _, _ = told([0, 1, 2, 3] * 10 + [9])
+    target, _, _ = target_of([0, 1, 2, 3] * 10 + [9])
     assert target.kind == "count"
-    target, _, _ = told([0.5, 1.5, 2.5] * 10, "categorical")
-    assert target.reason == "you said so"
+    target, _, _ = target_of([0.5, 1.5, 2.5] * 10, "categorical")
+    assert target.reason == "set by the user"
 
 
 def test_labels_are_in_the_order_of_people_and_missing_rows_are_left_out():
-    target, y, rows = told(["10", "9", None, "9", "10", "x", "x"])
+    target, y, rows = target_of(["10", "9", None, "9", "10", "x", "x"])
     assert target.classes == ("9", "10", "x")
     assert y.tolist() == [1, 0, 0, 1, 2, 2]
     assert rows.tolist() == [0, 1, 3, 4, 5, 6]
@@ -87,12 +87,12 @@ def test_labels_are_in_the_order_of_people_and_missing_rows_are_left_out():
 
 
 def test_the_user_may_say_otherwise():
-    assert told(np.arange(50) % 3, "poisson")[0].kind == "count"
-    assert told(np.arange(1, 51) % 30 + 1.0, "gamma")[0].kind == "positive"
+    assert target_of(np.arange(50) % 3, "poisson")[0].kind == "count"
+    assert target_of(np.arange(1, 51) % 30 + 1.0, "gamma")[0].kind == "positive"
 
 
 @pytest.mark.parametrize(
-    ("values", "family", "said"),
+    ("values", "family", "sentence"),
     [
         ([1.0] * 20, "", "nothing to learn"),
         (["a"] * 20, "", "one value only"),
@@ -109,6 +109,6 @@ def test_the_user_may_say_otherwise():
         ([1.0, np.inf, 3.0, 7.5] * 9, "", "infinity"),
     ],
 )
-def test_a_hopeless_target_is_a_sentence(values, family, said):
-    with pytest.raises(InputError, match=said):
-        told(pa.array(values), family)
+def test_a_hopeless_target_is_a_sentence(values, family, sentence):
+    with pytest.raises(InputError, match=sentence):
+        target_of(pa.array(values), family)

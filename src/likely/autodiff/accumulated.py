@@ -1,4 +1,4 @@
-"""Forward mode with whole Jacobians, multiplied from the input on."""
+"""Forward mode with whole Jacobians, multiplied from the inputs to the output."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Accumulated:
-    """∂hᵢ/∂wⱼ for every value and variable, and the multiplications it took."""
+    """∂hᵢ/∂wⱼ for every value and variable, and the number of multiplications."""
 
     trace: "Trace" = field(repr=False)
     totals: dict[tuple[int, int], np.ndarray] = field(repr=False)
-    """By (value, variable)."""
+    """The Jacobians by (value, variable)."""
     multiply_adds: int
-    """Of these matrix-matrix products."""
+    """The multiply-adds of these matrix-matrix products."""
     reverse_multiply_adds: int
-    """Of the vector-matrix products that give the same gradient."""
+    """The multiply-adds of the vector-matrix products of reverse mode."""
 
     def of(self, value: str, by: str) -> np.ndarray:
-        """∂value/∂by."""
+        """The Jacobian ∂value/∂by, by the names of the two."""
         return self.totals[self.trace.named(value).index, self.trace.named(by).index]
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class Accumulated:
 
 
 def accumulate(trace: "Trace", local: tuple["Jacobian", ...]) -> Accumulated:
-    """Multiply the local Jacobians from the inputs on."""
+    """Multiply the local Jacobians from the inputs to the output."""
     if any(j.value is None for j in local):
         raise InputError(
             "some Jacobians are too large to multiply; trace a smaller example, or "

@@ -1,17 +1,17 @@
-"""Activations: what a layer makes of its weighted sum z before anything else comes in."""
+"""Find the activation of a layer: the value computed from its weighted sum z alone."""
 
 from typing import Any
 
 from likely.autodiff.calls import inner_jaxpr
 from likely.autodiff.program import LITERAL, Program, Step
-from likely.autodiff.vocabulary import ELEMENTWISE
+from likely.autodiff.step_formulas import ELEMENTWISE
 
 
 def activation(program: Program, z: int) -> int:
-    """The last value that is made from z alone, shaped like it, before the loss begins.
+    """The last value computed from z alone, with the shape of z, before the loss begins.
 
-    Every path from z to the result leads through it; what y or another array takes part
-    in comes after, and so do the logarithms and squares of a loss.
+    Every path from z to the result leads through it. Steps that use y or another array
+    come after it, and so do the logarithms and squares of a loss.
     """
     made, a = {z}, z
     alone = {v.index for v in program.values if v.kind == LITERAL}
@@ -32,7 +32,7 @@ def activation(program: Program, z: int) -> int:
 
 
 def _begins_a_loss(program: Program, step: Step) -> bool:
-    """log p, log softmax, r² and |r|; but log(1 + eᶻ) is an activation."""
+    """Whether a step is log p, log softmax, r² or |r|; log(1 + eᶻ) is an activation."""
     if step.name == "log":
         maker = program.makers().get(step.inputs[0])
         return maker is None or maker.name not in ("add", "abs")
@@ -42,7 +42,7 @@ def _begins_a_loss(program: Program, step: Step) -> bool:
 
 
 def ancestors(program: Program, i: int) -> set[int]:
-    """All that a value is made from, itself too."""
+    """The values that a value depends on, including itself."""
     found = {i}
     for step in reversed(program.steps):
         if found.intersection(step.outputs):
@@ -61,8 +61,8 @@ def path_between(program: Program, z: int, a: int) -> list[Step]:
     return path
 
 
-def acts_by_entry(equation: Any) -> bool:
-    """Whether a step, with all that is inside it, acts on each entry alone.
+def acts_elementwise(equation: Any) -> bool:
+    """Whether a step, with everything inside it, acts elementwise.
 
     Args:
         equation: a step, or an equation inside one.
@@ -70,12 +70,12 @@ def acts_by_entry(equation: Any) -> bool:
     primitive = getattr(equation, "rule", equation).primitive.name
     inner, _ = inner_jaxpr(equation)
     if inner is not None and primitive not in ("scan", "while", "cond"):
-        return all(map(acts_by_entry, inner.eqns))
-    return primitive in _BY_ENTRY
+        return all(map(acts_elementwise, inner.eqns))
+    return primitive in _ELEMENTWISE_PRIMITIVES
 
 
-_BY_ENTRY = frozenset(ELEMENTWISE) | frozenset(
+_ELEMENTWISE_PRIMITIVES = frozenset(ELEMENTWISE) | frozenset(
     """integer_pow convert_element_type clamp erfc erf_inv asinh acosh atanh atan2
     broadcast_in_dim copysign nextafter""".split()  # noqa: SIM905
 )
-"""A broadcast is of a number here: with z's own axes a would have another shape."""
+"""A broadcast is of a scalar here: with the axes of z, a would have another shape."""

@@ -1,4 +1,4 @@
-"""The arguments of a traced call: from trees to numbered inputs, and back."""
+"""The arguments of a traced call: from pytrees to numbered inputs, and back."""
 
 import functools
 import inspect
@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import keystr, tree_flatten_with_path
 
-from likely.autodiff.builder import Builder, Place, replaying
-from likely.autodiff.calls import needs_data, words_of
+from likely.autodiff.builder import Builder, Location, replaying
+from likely.autodiff.calls import needs_data, step_into_options
 from likely.autodiff.modes import Data
 from likely.autodiff.program import INPUT, Program
 from likely.autodiff.rules import is_inexact
@@ -34,50 +34,50 @@ class Arguments:
         slots, self.tree = tree_flatten_with_path(args, is_leaf=_is_none)
         self.count, self.argnums = len(args), _checked(argnums, len(args))
         self.slots = [leaf for _, leaf in slots]
-        self.places = [k for k, leaf in enumerate(self.slots) if _is_number(leaf)]
-        self.owners = [slots[k][0][0].idx for k in self.places]
+        self.positions = [k for k, leaf in enumerate(self.slots) if _is_number(leaf)]
+        self.owners = [slots[k][0][0].idx for k in self.positions]
         self.paths = [
-            names[slots[k][0][0].idx] + keystr(slots[k][0][1:]) for k in self.places
+            names[slots[k][0][0].idx] + keystr(slots[k][0][1:]) for k in self.positions
         ]
         self.double = bool(jax.config.read("jax_enable_x64"))
 
         self._f, self._kwargs, self._has_aux = f, kwargs, has_aux
-        given = [self.slots[k] for k in self.places]
+        given = [self.slots[k] for k in self.positions]
         try:
             self.jaxpr, shapes = jax.make_jaxpr(self.call, return_shape=True)(*given)
         except jax.errors.TracerArrayConversionError as error:
             raise InputError(
-                f"{self.title} gives its values to NumPy, which keeps no record of what "
-                "it does; write jax.numpy (jnp.tanh instead of np.tanh)."
+                f"{self.title} passes its values to NumPy, which JAX cannot trace; use "
+                "jax.numpy (jnp.tanh instead of np.tanh)."
             ) from error
         self.out_tree = jax.tree.structure(shapes)
-        self.leaves = tuple(map(_as_host, given, self.jaxpr.in_avals))
+        self.leaves = tuple(map(_as_numpy, given, self.jaxpr.in_avals))
 
     def call(self, *leaves: Any) -> Any:
-        """The function with these numbers in the places of its arguments."""
+        """The result of the function for these numeric leaves of its arguments."""
         arrays = [x if _is_key(x) else jnp.asarray(x) for x in leaves]
-        args = self._filled(dict(zip(self.places, arrays, strict=True)))
+        args = self._filled(dict(zip(self.positions, arrays, strict=True)))
         result = self._f(*args, **self._kwargs)
         return result[0] if self._has_aux else result
 
     def _filled(self, leaves: dict[int, Any]) -> Any:
-        """The arguments with other numbers in their places."""
+        """The arguments with their numeric leaves replaced."""
         slots = [leaves.get(k, leaf) for k, leaf in enumerate(self.slots)]
         return jax.tree.unflatten(self.tree, slots)
 
     def program(self, step_into: str | Iterable[str], limit: int) -> Program:
         """The steps of the call."""
-        words = words_of(step_into)
-        builder = Builder(words, limit)
+        options = step_into_options(step_into)
+        builder = Builder(options, limit)
         inputs = [
             builder.value(aval, INPUT, path)
             for aval, path in zip(self.jaxpr.in_avals, self.paths, strict=True)
         ]
-        if needs_data(words):
+        if needs_data(options):
             builder.data |= zip(inputs, self.leaves, strict=True)
         with jax.enable_x64(self.double), replaying():
             outputs = builder.inline(
-                self.jaxpr.jaxpr, self.jaxpr.consts, inputs, Place()
+                self.jaxpr.jaxpr, self.jaxpr.consts, inputs, Location()
             )
         wanted = _as_tuple(self.argnums, self.count)
         variables = frozenset(
@@ -90,9 +90,9 @@ class Arguments:
         return builder.program(inputs, outputs, variables)
 
     def restore(self, program: Program, leaves: Data) -> Any:
-        """Numbers by value, as a tree like the arguments asked for; None elsewhere."""
+        """Numbers by value, as a tree like the requested arguments; None elsewhere."""
         slots: list[Any] = [None] * len(self.slots)
-        for k, i in zip(self.places, program.inputs, strict=True):
+        for k, i in zip(self.positions, program.inputs, strict=True):
             slots[k] = leaves.get(i)
         restored = jax.tree.unflatten(self.tree, slots)
         if self.argnums is None:
@@ -102,8 +102,8 @@ class Arguments:
         return tuple(restored[k] for k in self.argnums)
 
     def tangents(self, program: Program, tangents: Sequence[Any]) -> Data:
-        """Directions, one for each argument, by number of the input."""
-        _need(program.variables, "there is no float argument to move")
+        """The tangents of the arguments, by the number of the input."""
+        _require(program.variables, "there is no float argument to move")
         if not tangents:
             return {i: _full(1.0, program.values[i]) for i in sorted(program.variables)}
         if len(tangents) == 1 < self.count and isinstance(tangents[0], tuple):
@@ -111,7 +111,7 @@ class Arguments:
         if len(tangents) != self.count:
             raise InputError(
                 f"forward() got {len(tangents)} tangents for {self.count} arguments; "
-                "give one for each, None where an argument stays."
+                "give one for each, None for an argument that is held constant."
             )
         given = [
             (k, leaf)
@@ -121,7 +121,7 @@ class Arguments:
             for leaf in _matched(tangent, tree, k)
         ]
         by_slot = dict(enumerate(leaf for _, leaf in given))
-        pairs = zip(self.places, program.inputs, strict=True)
+        pairs = zip(self.positions, program.inputs, strict=True)
         return {
             i: _shaped(by_slot[k], program.values[i], "tangent")
             for k, i in pairs
@@ -134,10 +134,10 @@ class Arguments:
         )
 
     def cotangents(self, program: Program, cotangent: Any) -> Data:
-        """The adjoint of the result, by number of the output."""
+        """The adjoint of the result, by the number of the output."""
         outputs = [i for i in program.outputs if program.values[i].is_inexact]
-        _need(outputs, "the result is not a float, so it has no derivative")
-        _need(program.variables, "there is no float argument to differentiate by")
+        _require(outputs, "the result is not a float, so it has no derivative")
+        _require(program.variables, "there is no float argument to differentiate by")
         if np.ndim(cotangent) == 0 and not isinstance(cotangent, dict | list | tuple):
             parts = [cotangent] * len(program.outputs)
         else:
@@ -153,8 +153,8 @@ class Arguments:
         return found
 
 
-def to_host(tree: Any) -> Any:
-    """The same tree with NumPy leaves; random keys stay as they are."""
+def to_numpy(tree: Any) -> Any:
+    """The tree with NumPy arrays as leaves; random keys stay unchanged."""
     return jax.tree.map(lambda leaf: leaf if _is_key(leaf) else np.asarray(leaf), tree)
 
 
@@ -164,7 +164,7 @@ def _is_key(leaf: Any) -> bool:
     )
 
 
-def _as_host(leaf: Any, aval: Any) -> Any:
+def _as_numpy(leaf: Any, aval: Any) -> Any:
     kept = _is_key(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)
     return leaf if kept else np.asarray(leaf, aval.dtype)
 
@@ -174,7 +174,7 @@ def _is_none(leaf: Any) -> bool:
 
 
 def _is_number(leaf: Any) -> bool:
-    """Whether a leaf is data; functions, strings and flags are settings."""
+    """Whether a leaf is numeric; functions, strings and flags are settings."""
     if isinstance(leaf, bool | str):
         return False
     return hasattr(leaf, "dtype") or isinstance(leaf, int | float | complex)
@@ -230,7 +230,7 @@ def _matched(tangent: Any, tree: Any, k: int) -> list[Any]:
     if len(leaves) != len(slots):
         raise InputError(
             f"the tangent of argument {k} has {len(leaves)} leaves but the argument has "
-            f"{len(slots)}; give a tree like the argument, None where a leaf stays."
+            f"{len(slots)}; give a tree like the argument, None for a constant leaf."
         )
     return leaves
 
@@ -249,6 +249,6 @@ def _shaped(data: Any, value: Any, what: str) -> np.ndarray:
     return data
 
 
-def _need(found: Any, sentence: str) -> None:
+def _require(found: Any, sentence: str) -> None:
     if not found:
         raise InputError(f"{sentence}; pass floats (2.0, not 2) and check argnums.")

@@ -1,4 +1,4 @@
-r"""Backpropagation in the letters of the notes.
+r"""Backpropagation, layer by layer.
 
 For dense layers $z^j = W^j a^{j-1} + b^j$, $a^j = σ_j(z^j)$ and a loss L,
 
@@ -9,9 +9,9 @@ $$δ^j = \frac{\partial L}{\partial z^j}, \qquad
 
 With rows of examples, $Z = A W + 1 b$, the same reads $Δ^j = σ' \odot Δ^{j+1}
 (W^{j+1})^\top$, $\partial L/\partial b = \sum_{rows} Δ$ and $\partial L/\partial W = A^\top Δ$.
-This is the generalised delta rule of 1986; it asks of σ only that it has a derivative.
-Where a layer's output goes through something that is not entry by entry (softmax, batch
-norm), δ is the adjoint through its full Jacobian, as it has to be.
+This is the generalised delta rule of 1986; it holds for every differentiable σ. Where a
+layer's output goes through a function that is not elementwise (softmax, batch norm), δ is
+the adjoint through its full Jacobian.
 """
 
 from dataclasses import dataclass, field
@@ -21,13 +21,13 @@ import numpy as np
 
 from likely.autodiff import modes
 from likely.autodiff.activations import path_between
+from likely.autodiff.layer_formulas import activation_name, formulas, is_elementwise
 from likely.autodiff.layers import (
     FoundLayer,
     find_layers,
     superscript,
     with_activations,
 )
-from likely.autodiff.lettering import activation_name, by_entry, formulas
 from likely.autodiff.program import Step
 from likely.autodiff.text import array, shape, table
 from likely.core.checks import InputError
@@ -39,22 +39,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer: what came in, what it made, and what came back.
+    """The values and gradients of one layer, as arrays.
 
-    All are arrays; `bias` and what belongs to it are None where there is no bias.
+    `bias` and `bias_gradient` are None where there is no bias.
     """
 
     number: int
     weight: np.ndarray = field(repr=False)
     bias: np.ndarray | None = field(repr=False)
     a_in: np.ndarray = field(repr=False)
-    """a of the layer before; the input x for the first."""
+    """The activation of the layer before; the input x for the first layer."""
     z: np.ndarray = field(repr=False)
-    """The pre-activation."""
+    """The pre-activation z = W a + b."""
     a: np.ndarray = field(repr=False)
-    """The activation: what the next layer sees."""
+    """The activation, the input of the next layer."""
     slope: np.ndarray | None = field(repr=False)
-    """σ'(z), where σ acts on each entry alone; ones where there is no σ."""
+    """σ'(z) where σ acts elementwise; ones where there is no σ."""
     a_gradient: np.ndarray = field(repr=False)
     """∂L/∂a."""
     delta: np.ndarray = field(repr=False)
@@ -62,9 +62,9 @@ class Layer:
     weight_gradient: np.ndarray = field(repr=False)
     bias_gradient: np.ndarray | None = field(repr=False)
     activation: str
-    """What leads from z to a: tanh, relu, softmax, or a formula in z."""
+    """The activation function: tanh, relu, softmax, or a formula in z."""
     formulas: dict[str, str] = field(repr=False)
-    """What each is, in the letters of the notes."""
+    """The formula of each quantity, by field."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,11 @@ class Backprop:
     loss: Any
 
     def __getitem__(self, number: int) -> Layer:
-        """Layer `number`, counted from 1 as in the notes."""
+        """Layer `number`, counted from 1."""
         return self.layers[number - 1]
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """(quantity, formula, shape, entries): forward, then backward."""
+        """Rows (quantity, formula, shape, entries): forward, then backward."""
         forward = [r for layer in self.layers for r in _rows(layer, ("z", "a"))]
         back = ("a_gradient", "slope", "delta", "bias_gradient", "weight_gradient")
         returned = [r for layer in reversed(self.layers) for r in _rows(layer, back)]
@@ -113,12 +113,12 @@ _SYMBOLS = {
 
 
 def backprop(trace: "Trace", reverse: "Reverse") -> Backprop:
-    """Find the layers of a network in a trace and name what came back."""
+    """Find the layers of a network in a trace, with their values and gradients."""
     found = find_layers(trace.program)
     if not found:
         raise InputError(
             "there is no layer in this trace: no product of an argument (a weight) with "
-            "something else; use reverse() for functions that are not networks."
+            "another value; use reverse() for functions that are not networks."
         )
     layers = [
         _layer(trace, reverse, layer, a, (k + 1, len(found)))
@@ -132,16 +132,16 @@ def _layer(
     reverse: "Reverse",
     found: FoundLayer,
     a: int,
-    place: tuple[int, int],
+    position: tuple[int, int],
 ) -> Layer:
-    """The numbers of one layer; `place` is (its number, how many there are)."""
+    """The values of one layer; `position` is (its number, the number of layers)."""
     values, adjoints = trace.values, reverse.adjoints
     path = path_between(trace.program, found.z, a)
     bias, bias_gradient = None, None
     if found.bias is not None:
         bias, bias_gradient = values[found.bias], adjoints.get(found.bias)
     return Layer(
-        number=place[0],
+        number=position[0],
         weight=values[found.weight],
         bias=bias,
         a_in=values[found.source],
@@ -153,13 +153,13 @@ def _layer(
         weight_gradient=adjoints[found.weight],
         bias_gradient=bias_gradient,
         activation=activation_name(trace, path, found.z, "z"),
-        formulas=formulas(trace, found, (path, a), *place),
+        formulas=formulas(trace, found, (path, a), *position),
     )
 
 
 def _slope(trace: "Trace", path: list[Step], z: int, a: int) -> np.ndarray | None:
-    """σ'(z): the adjoint of z when every entry of a has adjoint 1."""
-    if path and not by_entry(path):
+    """σ'(z): the adjoint of z if every entry of a has adjoint 1."""
+    if path and not is_elementwise(path):
         return None
 
     def back(program, env):

@@ -1,4 +1,4 @@
-"""From a jaxpr to a program: equations become steps, or the steps inside them."""
+"""The program of a jaxpr: each equation becomes one step or the steps inside it."""
 
 import contextlib
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ import jax
 from jax.extend import core
 
 from likely.autodiff.calls import (
-    SILENT,
+    IGNORED,
     changes_nothing,
     is_product,
     needs_data,
+    option_of,
     step_name,
-    word_of,
 )
 from likely.autodiff.naming import name_steps, numbered
 from likely.autodiff.program import CONSTANT, INPUT, LITERAL, STEP, Program, Step, Value
@@ -23,15 +23,15 @@ from likely.autodiff.text import number
 from likely.autodiff.unrolling import EXPANSIONS
 
 
-class Place(NamedTuple):
-    """Where in the source, and in which turn of which loop, steps are being added."""
+class Location(NamedTuple):
+    """The source location, and the loop iterations, at which steps are being added."""
 
     stack: Stack = Stack()
     scope: tuple[str, ...] = ()
 
-    def within(self, word: str) -> "Place":
-        """The same place, one loop further in."""
-        return Place(self.stack, (*self.scope, word))
+    def within(self, scope: str) -> "Location":
+        """The location inside one more loop or branch."""
+        return Location(self.stack, (*self.scope, scope))
 
 
 class Draft(NamedTuple):
@@ -40,14 +40,14 @@ class Draft(NamedTuple):
     equation: Any
     inputs: list[int]
     outputs: list[int]
-    place: Place
+    location: Location
 
 
 class Builder:
     """Collects values and steps while it walks through a jaxpr."""
 
-    def __init__(self, words: frozenset[str], limit: int):
-        self.words, self.limit = words, limit
+    def __init__(self, options: frozenset[str], limit: int):
+        self.options, self.limit = options, limit
         self.avals: list[Any] = []
         self.kinds: list[str] = []
         self.names: dict[int, str] = {}
@@ -55,7 +55,7 @@ class Builder:
         self.drafts: list[Draft] = []
 
     def value(self, aval: Any, kind: str, name: str | None = None) -> int:
-        """A new value."""
+        """Add a value and return its number."""
         self.avals.append(aval)
         self.kinds.append(kind)
         index = len(self.avals) - 1
@@ -64,13 +64,13 @@ class Builder:
         return index
 
     def constant(self, data: Any, kind: str, name: str) -> int:
-        """A new value whose data are known."""
+        """Add a value whose data are known and return its number."""
         index = self.value(jax.typeof(data), kind, name)
         self.data[index] = data
         return index
 
     def inline(
-        self, jaxpr: Any, consts: Sequence[Any], arguments: Sequence[int], at: Place
+        self, jaxpr: Any, consts: Sequence[Any], arguments: Sequence[int], at: Location
     ) -> list[int]:
         """Add the equations of a jaxpr as steps and return its outputs."""
         closed = [self.constant(data, CONSTANT, "constant") for data in consts]
@@ -83,27 +83,27 @@ class Builder:
             return env[atom]
 
         for equation in jaxpr.eqns:
-            if equation.primitive.name in SILENT:
+            if equation.primitive.name in IGNORED:
                 continue
             inputs = [read(atom) for atom in equation.invars]
-            place = Place(stack_of(equation).inside(at.stack), at.scope)
-            env |= zip(equation.outvars, self.add(equation, inputs, place), strict=True)
+            inner = Location(stack_of(equation).inside(at.stack), at.scope)
+            env |= zip(equation.outvars, self.add(equation, inputs, inner), strict=True)
         return [read(atom) for atom in jaxpr.outvars]
 
-    def add(self, equation: Any, inputs: list[int], at: Place) -> list[int]:
+    def add(self, equation: Any, inputs: list[int], at: Location) -> list[int]:
         """Add an equation as one step, or as the steps inside it."""
         if changes_nothing(equation):
             return inputs
-        word = word_of(equation)
-        if word and (word in self.words or is_product(equation)):
-            return EXPANSIONS[word](self, equation, inputs, at)
+        option = option_of(equation)
+        if option and (option in self.options or is_product(equation)):
+            return EXPANSIONS[option](self, equation, inputs, at)
         return self.emit(equation, inputs, at)
 
-    def emit(self, equation: Any, inputs: list[int], at: Place) -> list[int]:
+    def emit(self, equation: Any, inputs: list[int], at: Location) -> list[int]:
         """Add an equation as one step."""
         outputs = [self.value(v.aval, STEP) for v in equation.outvars]
         self.drafts.append(Draft(equation, inputs, outputs, at))
-        if needs_data(self.words):
+        if needs_data(self.options):
             data = [self.data[i] for i in inputs]
             self.data |= zip(outputs, rule_of(equation).evaluate(data), strict=True)
         return outputs
@@ -111,7 +111,7 @@ class Builder:
     def program(
         self, inputs: Sequence[int], outputs: Sequence[int], variables: frozenset[int]
     ) -> Program:
-        """What was collected, with names, without the steps that no output needs."""
+        """The program, with names, without the steps that no output needs."""
         kept = self._needed(outputs)
         chosen = self._name(kept, outputs)
         values = tuple(
@@ -140,10 +140,10 @@ class Builder:
         return kept[::-1]
 
     def _name(self, kept: list[Draft], outputs: Sequence[int]) -> set[int]:
-        """Name all values; the ones that have an author's name."""
+        """Name all values; return those whose name comes from the source."""
         given = set(self.names)
         taken = {self.names[i] for i in given if self.kinds[i] == INPUT}
-        stacks = [draft.place.stack for draft in kept]
+        stacks = [draft.location.stack for draft in kept]
         made = [draft.outputs for draft in kept]
         names, chosen = name_steps(stacks, made, outputs, taken)
         constants = {i: self.names[i] for i in given if self.kinds[i] == CONSTANT}
@@ -152,7 +152,7 @@ class Builder:
 
 
 def _step(number: int, draft: Draft) -> Step:
-    equation, place = draft.equation, draft.place
+    equation, location = draft.equation, draft.location
     return Step(
         number,
         step_name(equation),
@@ -160,13 +160,13 @@ def _step(number: int, draft: Draft) -> Step:
         tuple(draft.outputs),
         equation.params,
         rule_of(equation),
-        place.stack,
-        place.scope,
+        location.stack,
+        location.scope,
     )
 
 
 @contextlib.contextmanager
 def replaying():
-    """The scope for evaluating a program again: the same random keys are meant."""
+    """A context for evaluating a program again, in which random keys may be reused."""
     with jax.debug_key_reuse(False):
         yield

@@ -1,11 +1,11 @@
 """Equations that contain others: calls, custom derivatives, loops and branches.
 
-| word | what is stepped into |
+| option | what is stepped into |
 |---|---|
 | `jit` | functions that were compiled or checkpointed with `jax.jit`, `jax.checkpoint` |
-| `library` | the same where the function is JAX's own (`where`, `softplus`, `norm` ...) |
-| `custom` | functions with a derivative of their own; their rule is then not used |
-| `scan`, `while`, `cond` | the turns a loop takes, the branch that is taken |
+| `library` | compiled functions of JAX itself (`where`, `softplus`, `norm` ...) |
+| `custom` | functions with a custom derivative, which is then not used |
+| `scan`, `while`, `cond` | the iterations of a loop, the branch that is taken |
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,33 +14,33 @@ from typing import Any
 from likely.autodiff.source import is_jax
 from likely.core.checks import InputError
 
-WORDS = ("jit", "library", "custom", "scan", "while", "cond")
+OPTIONS = ("jit", "library", "custom", "scan", "while", "cond")
 _CALLS = ("jit", "pjit", "closed_call", "core_call", "checkpoint", "remat2")
 PRODUCTS = ("dot_general", "conv_general_dilated")
 _CUSTOM = ("custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
-SILENT = ("debug_callback", "debug_print")
+IGNORED = ("debug_callback", "debug_print")
 
 
-def words_of(step_into: str | Iterable[str]) -> frozenset[str]:
-    """The words of `step_into`, checked; `"all"` is every word."""
-    words = {step_into} if isinstance(step_into, str) else set(step_into)
-    if "all" in words:
-        return frozenset(WORDS)
-    if words - set(WORDS):
+def step_into_options(step_into: str | Iterable[str]) -> frozenset[str]:
+    """The options of `step_into`, checked; `"all"` is every option."""
+    options = {step_into} if isinstance(step_into, str) else set(step_into)
+    if "all" in options:
+        return frozenset(OPTIONS)
+    if options - set(OPTIONS):
         raise InputError(
-            f"step_into has the word {sorted(words - set(WORDS))[0]!r}; "
-            f"give any of {', '.join(WORDS)}, or 'all'."
+            f"step_into has the unknown option {sorted(options - set(OPTIONS))[0]!r}; "
+            f"give any of {', '.join(OPTIONS)}, or 'all'."
         )
-    return frozenset(words)
+    return frozenset(options)
 
 
-def needs_data(words: frozenset[str]) -> bool:
-    """Whether unrolling depends on numbers: how often, which branch."""
-    return bool(words & {"while", "cond"})
+def needs_data(options: frozenset[str]) -> bool:
+    """Whether unrolling depends on values: the iterations of a while loop, a branch."""
+    return bool(options & {"while", "cond"})
 
 
-def word_of(equation: Any) -> str | None:
-    """The word that steps into an equation, or None where there is nothing inside."""
+def option_of(equation: Any) -> str | None:
+    """The option that steps into an equation, or None if it contains no others."""
     name = equation.primitive.name
     if name in _CALLS:
         source = inner_jaxpr(equation)[0].debug_info.func_src_info or ""
@@ -51,7 +51,7 @@ def word_of(equation: Any) -> str | None:
 
 
 def is_product(equation: Any) -> bool:
-    """Whether it is nothing but a product, with a derivative written for speed."""
+    """Whether an equation is a single product with a custom derivative."""
     if equation.primitive.name not in _CUSTOM:
         return False
     inside = inner_jaxpr(equation)[0].eqns
@@ -66,7 +66,7 @@ def inner_jaxpr(equation: Any) -> tuple[Any, Sequence[Any]]:
 
 
 def step_name(equation: Any) -> str:
-    """The primitive's name, or that of the function it calls."""
+    """The name of the primitive, or of the function that it calls."""
     name = equation.params.get("name")
     if equation.primitive.name in (*_CALLS, *_CUSTOM):
         if not name:
@@ -77,7 +77,7 @@ def step_name(equation: Any) -> str:
 
 
 def changes_nothing(equation: Any) -> bool:
-    """Whether an equation only tells JAX about a type it has already."""
+    """Whether an equation converts a value to the type it already has."""
     if equation.primitive.name != "convert_element_type":
         return False
     return equation.invars[0].aval.dtype == equation.outvars[0].aval.dtype

@@ -1,4 +1,4 @@
-"""Is a gradient right?"""
+"""Gradient checks: automatic against numerical derivatives."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -13,22 +13,22 @@ from likely.autodiff.text import number, table
 
 @dataclass(frozen=True)
 class LeafCheck:
-    """One array of the arguments, compared entry by entry."""
+    """The comparison for one array of the arguments."""
 
     name: str
     checked: int
     size: int
     worst: float
-    """|automatic − numerical| / (1 + the larger of both), at the worst entry."""
+    """The largest |automatic − numerical| / (1 + the larger of both)."""
     entry: str
-    """The worst entry: w[2, 0]."""
+    """The worst entry, such as w[2, 0]."""
     automatic: float
     numerical: float
 
 
 @dataclass(frozen=True)
 class GradientCheck:
-    """Automatic against numerical derivatives."""
+    """The comparison of automatic with numerical derivatives, for each array."""
 
     leaves: tuple[LeafCheck, ...]
     tolerance: float
@@ -82,11 +82,11 @@ def check_gradients(
     """Compare JAX's derivative of a function with central differences, in float64.
 
     Args:
-        f: any function JAX can trace, with derivatives of its own or without.
+        f: any function JAX can trace, with or without custom derivatives.
         *args: arrays, numbers or pytrees; or all of them as one tuple.
         argnums: the arguments to check; all of them by default.
-        tolerance: the error that is still good, relative to 1 + the derivative.
-        entries: at most this many of each array are checked, evenly spread.
+        tolerance: the largest accepted error, relative to 1 + the derivative.
+        entries: the largest number of entries of each array to check, evenly spaced.
         has_aux: whether `f` returns (result, something else).
         **kwargs: further arguments, held constant.
     """
@@ -99,7 +99,7 @@ def check_gradients(
 
 
 def unpacked(f: Callable, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments, also where they came as one tuple that `f` cannot take whole."""
+    """The arguments; a single tuple is unpacked if `f` cannot take it as one argument."""
     if len(args) != 1 or type(args[0]) is not tuple:
         return args
     try:
@@ -119,20 +119,20 @@ def _check(call: Call, k: int, exact: np.ndarray, entries: int) -> LeafCheck:
     rough = call.differences(k, "central", None, chosen)
     exact = exact.reshape(*rough.shape[:-1], leaf.size)[..., chosen]
     error = np.abs(exact - rough) / (1 + np.maximum(np.abs(exact), np.abs(rough)))
-    place = np.unravel_index(np.argmax(np.nan_to_num(error, nan=np.inf)), error.shape)
-    at = np.unravel_index(chosen[place[-1]], leaf.shape) if leaf.shape else ()
+    worst = np.unravel_index(np.argmax(np.nan_to_num(error, nan=np.inf)), error.shape)
+    at = np.unravel_index(chosen[worst[-1]], leaf.shape) if leaf.shape else ()
     index = f"[{', '.join(str(int(i)) for i in at)}]" if leaf.shape else ""
     of = (
-        f" of output [{', '.join(str(int(i)) for i in place[:-1])}]"
-        if place[:-1]
+        f" of output [{', '.join(str(int(i)) for i in worst[:-1])}]"
+        if worst[:-1]
         else ""
     )
     return LeafCheck(
         call.names[k],
         len(chosen),
         leaf.size,
-        float(error[place]),
+        float(error[worst]),
         call.names[k] + index + of,
-        float(exact[place]),
-        float(rough[place]),
+        float(exact[worst]),
+        float(rough[worst]),
     )

@@ -1,4 +1,4 @@
-"""Reverse mode that keeps only checkpoints and computes the rest again."""
+"""Checkpointed reverse mode: keep some values and recompute the rest."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checkpointed:
-    """The gradient, what was kept for it and what was computed again."""
+    """The gradient, with the stored values and the recomputed steps."""
 
     trace: "Trace" = field(repr=False)
     schedule: Schedule = field(repr=False)
@@ -22,39 +22,39 @@ class Checkpointed:
     """The schedule of plain reverse mode, for comparison."""
     adjoints: Data = field(repr=False)
     measured_peak: int
-    """The most bytes of values and adjoints held at once, counted while it ran."""
+    """The peak memory of values and adjoints in bytes, measured during the run."""
 
     @property
     def gradient(self) -> Any:
-        """As `Reverse.gradient`."""
+        """The gradient, shaped like the arguments."""
         return self.trace.shaped_like_arguments(self.adjoints)
 
     @property
     def stored(self) -> tuple[str, ...]:
-        """The names of the values that were kept."""
+        """The names of the stored values."""
         return tuple(self.trace.names[i] for i in self.schedule.kept)
 
     @property
     def recomputed(self) -> tuple[int, ...]:
-        """The numbers of the steps that ran again."""
+        """The numbers of the recomputed steps."""
         return tuple(self.schedule.steps(RECOMPUTE))
 
     @property
     def forward_work(self) -> float:
-        """Forward steps run, as a multiple of the steps there are."""
+        """The number of forward steps run, divided by the number of steps."""
         return 1 + len(self.recomputed) / max(len(self.trace.steps), 1)
 
     def total_work(self, backward: float = 2.0) -> float:
-        """Forward and backward work over that of plain reverse mode.
+        """Forward and backward work, relative to plain reverse mode.
 
         Args:
-            backward: what a step back costs, in steps forward.
+            backward: the cost of a backward step, in forward steps.
         """
         return (self.forward_work + backward) / (1 + backward)
 
     @property
     def memory(self) -> float:
-        """Peak memory over that of plain reverse mode."""
+        """Peak memory, relative to plain reverse mode."""
         return self.schedule.peak / max(self.plain.peak, 1)
 
     def __str__(self) -> str:
@@ -86,14 +86,14 @@ def _forward(schedule: Schedule) -> int:
 def follow(
     schedule: Schedule, program: "Program", inputs: tuple[Any, ...], cotangents: Data
 ) -> tuple[Data, int]:
-    """Run a schedule, holding no more than it says; the adjoints and the peak bytes."""
+    """Run a schedule with the memory that it plans; return adjoints and peak bytes."""
     base = dict(zip(program.inputs, inputs, strict=True)) | program.constants
     made: Data = {}
     adjoints: Data = {}
-    peak, turn = 0, len(schedule.steps(FORWARD))
+    peak, n_forward = 0, len(schedule.steps(FORWARD))
     for k, event in enumerate(schedule.events):
         step = program.steps[event.step - 1]
-        if k == turn:
+        if k == n_forward:
             adjoints |= cotangents
         if event.kind == BACKWARD:
             pull_step(program, step, base | made, adjoints)

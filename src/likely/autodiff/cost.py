@@ -1,10 +1,10 @@
-r"""What each mode costs, counted step by step and compared with XLA.
+r"""The cost of each mode, counted step by step and compared with XLA.
 
 | mode | runs | memory |
 |---|---|---|
-| forward | one for each **input**: n directions | like the program: values and tangents die early |
-| reverse | one for each **output**: m cotangents | every value until its step is pulled |
-| checkpointed | reverse, and some forward steps again | the kept values and one segment |
+| forward | one for each **input**: n directions | few values and tangents at a time |
+| reverse | one for each **output**: m cotangents | every value until its backward step |
+| checkpointed | reverse, and some forward steps again | the stored values and one segment |
 """
 
 import functools
@@ -32,18 +32,18 @@ class Mode(NamedTuple):
     name: str
     runs: int
     work: Work
-    """Of all runs together."""
+    """The work of all runs together."""
     stored: int
-    """Values kept for later."""
+    """The number of values stored for the backward pass."""
     peak: int
-    """The most bytes held at once, arguments and their gradient not counted."""
+    """Peak memory in bytes, without the arguments and their gradient."""
     xla: Work | None = None
-    """XLA's own count for one run."""
+    """The count of XLA for one run."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The modes side by side."""
+    """The costs of all modes."""
 
     n_inputs: int
     n_outputs: int
@@ -85,7 +85,7 @@ class Cost:
         if any(mode.xla for mode in self.modes):
             sizes += "; XLA is its own count of the flops of one run"
         if self.has_loops:
-            sizes += " (it counts the body of a loop once, we count every turn)"
+            sizes += " (it counts the body of a loop once, we count every iteration)"
         return f"{table(head, rows)}\n{sizes}"
 
 
@@ -122,7 +122,7 @@ def _reverse(name: str, plan: Schedule, work: Work, runs: int) -> Mode:
 
 
 def _step_work(program: Program, step: Step) -> tuple[Work, Work, Work]:
-    """The work of a step's value, and what its push and its pull take beyond that."""
+    """The work of a step's value, and the extra work of its tangent and its adjoint."""
     shapes = tuple(
         (program.values[i].shape, program.values[i].dtype) for i in step.inputs
     )
@@ -157,7 +157,7 @@ def _traced(f: Callable, *inputs: Any) -> Work:
 
 
 def _forward_peak(program: Program) -> tuple[int, int]:
-    """The most bytes held by values, and by values with their tangents."""
+    """The peak memory of values, and of values with their tangents, in bytes."""
     values, last = program.values, program.last_use()
     live: set[int] = set()
     alone = together = 0
@@ -171,14 +171,14 @@ def _forward_peak(program: Program) -> tuple[int, int]:
 
 
 def _xla(trace: "Trace") -> dict[str, Work]:
-    """XLA's counts for one run of the value, one direction, one cotangent."""
+    """The counts of XLA for one run of the value, one tangent, one cotangent."""
     program, leaves = trace.program, trace.arguments.leaves
     f = core.jaxpr_as_fun(trace.arguments.jaxpr)
-    places = [k for k, i in enumerate(program.inputs) if i in program.variables]
+    positions = [k for k, i in enumerate(program.inputs) if i in program.variables]
     found = [k for k, i in enumerate(program.outputs) if program.values[i].is_inexact]
 
     def moving(*moved):
-        changed = dict(zip(places, moved, strict=True))
+        changed = dict(zip(positions, moved, strict=True))
         results = f(*(changed.get(k, leaf) for k, leaf in enumerate(leaves)))
         return [results[k] for k in found]
 
@@ -189,9 +189,9 @@ def _xla(trace: "Trace") -> dict[str, Work]:
         outputs, back = jax.vjp(moving, *moved)
         return back([jax.numpy.ones_like(y) for y in outputs])
 
-    chosen = [leaves[k] for k in places]
+    chosen = [leaves[k] for k in positions]
     jobs = {"value": moving} | (
-        {"push": push, "pull": pull} if places and found else {}
+        {"push": push, "pull": pull} if positions and found else {}
     )
     counts = {}
     for name, job in jobs.items():

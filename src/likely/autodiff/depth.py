@@ -1,8 +1,9 @@
-r"""Signals through deep networks: do they vanish or explode?
+r"""Vanishing and exploding signals in deep networks.
 
-With weights of variance $σ^2/n$ in layers of width n, the variance of pre-activations is
-multiplied by about $σ^2/2$ in each ReLU layer on the way forward, and that of gradients
-on the way back. $σ^2 = 2$ (He) keeps both; less vanishes, more explodes.
+With weights of variance $σ^2/n$ in layers of width n, each ReLU layer multiplies the
+variance of the pre-activations by about $σ^2/2$ in the forward pass, and that of the
+gradients in the backward pass. $σ^2 = 2$ (He) keeps both; with less they vanish, with more
+they explode.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,13 +26,13 @@ class DepthProfile:
 
     scales: tuple[float, ...]
     activations: np.ndarray = field(repr=False)
-    """Variance of the pre-activations f_k ~ (scales, depth)."""
+    """The variance of the pre-activations f_k ~ (scales, depth)."""
     gradients: np.ndarray = field(repr=False)
-    """Variance of ∂L/∂f_k ~ (scales, depth)."""
+    """The variance of ∂L/∂f_k ~ (scales, depth)."""
 
     @property
     def growth(self) -> np.ndarray:
-        """By what the variance of the pre-activations is multiplied in one layer."""
+        """The factor of the variance of the pre-activations per layer."""
         depth = self.activations.shape[1]
         return (self.activations[:, -1] / self.activations[:, 0]) ** (1 / (depth - 1))
 
@@ -63,11 +64,11 @@ def depth_profile(
 
     Args:
         scales: σ², the variance of the weights times the width.
-        depth: layers.
-        width: units in each.
-        rows: inputs.
-        activation: between the layers.
-        key: for weights, inputs and adjoints.
+        depth: the number of layers.
+        width: the number of units of each layer.
+        rows: the number of inputs.
+        activation: the activation between the layers.
+        key: the random key of weights, inputs and adjoints.
     """
     weights, inputs, adjoints = jax.random.split(key, 3)
     with float64():
@@ -82,7 +83,7 @@ def depth_profile(
 def _profile(
     activation: Callable, W: Float[Array, "k n n"], x: Float[Array, "r n"], back: Array
 ) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
-    """Variances of f_k, k = 1 ... depth, and of the adjoints that reach them."""
+    """The variances of f_k, k = 1 ... depth, and of their adjoints."""
 
     def through(h, weight):
         f = h @ weight
@@ -92,8 +93,8 @@ def _profile(
 
     def returned(adjoint, layer):
         pre, weight = layer
-        ahead = jax.vjp(activation, pre)[1](adjoint @ weight.T)[0]  # δ = σ'(f) ⊙ δ Wᵀ
-        return ahead, ahead.var()
+        delta = jax.vjp(activation, pre)[1](adjoint @ weight.T)[0]  # δ = σ'(f) ⊙ δ Wᵀ
+        return delta, delta.var()
 
     _, variances = jax.lax.scan(returned, back, (f[:-1], W[1:]), reverse=True)
     return f.var(axis=(1, 2)), jnp.append(variances, back.var())
@@ -109,5 +110,5 @@ def parameter_count(sizes: Sequence[int]) -> int:
 
 
 def multiply_adds(sizes: Sequence[int]) -> int:
-    """Multiply-adds of one example's forward pass: Σ nⱼ₋₁ nⱼ, or (k + 1) n² for width n."""
+    """Multiply-adds of a forward pass for one row: Σ nⱼ₋₁ nⱼ, or (k + 1) n² for width n."""
     return sum(before * after for before, after in pairwise(sizes))

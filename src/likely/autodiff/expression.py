@@ -1,10 +1,9 @@
-r"""Symbolic differentiation of scalar expressions that share what they have in common.
+r"""Symbolic differentiation of scalar expressions with shared subexpressions.
 
 An expression is a graph: equal subexpressions are the same object, so a derivative
-reuses the pieces of what it is the derivative of. Written out as a formula it would
-repeat them, and for repeated products grow exponentially; `tree_size` and `size` show by
-how much. `str` of an expression is also valid SymPy (`sympy.sympify(str(e))`), where more
-algebra is wanted.
+reuses the subexpressions of the function. Written out as a formula it would repeat them,
+and for repeated products grow exponentially; compare `tree_size` with `size`. The `str` of
+an expression is valid SymPy (`sympy.sympify(str(e))`), for further algebra.
 """
 
 import math
@@ -32,7 +31,7 @@ class Expression:
     def __new__(
         cls, op: str, inputs: tuple["Expression", ...] = (), payload: Any = None
     ):
-        """The expression with these parts: the one there is, or a new one."""
+        """The existing expression with these parts, or a new one."""
         key = (op, tuple(map(id, inputs)), payload)
         found = cls._known.get(key)
         if found is None:
@@ -42,7 +41,7 @@ class Expression:
         return found
 
     def derivative(self, by: "Expression | str") -> "Expression":
-        """d self / d by, with shared subexpressions."""
+        """The derivative d self / d by, with shared subexpressions."""
         name = by if isinstance(by, str) else by.payload
         slopes: dict[int, Expression] = {}
         for node in self.nodes():
@@ -58,7 +57,7 @@ class Expression:
         return slopes[id(self)]
 
     def nodes(self) -> list["Expression"]:
-        """Every subexpression once, inputs before what is made of them."""
+        """Every subexpression once, inputs before the expressions that use them."""
         found: dict[int, Expression] = {}
         waiting: list[tuple[Expression, bool]] = [(self, False)]
         while waiting:
@@ -72,12 +71,12 @@ class Expression:
 
     @property
     def size(self) -> int:
-        """The operations it takes, shared ones counted once."""
+        """The number of operations, with shared ones counted once."""
         return sum(node.op not in ("symbol", "number") for node in self.nodes())
 
     @property
     def tree_size(self) -> int:
-        """The operations in the formula written out."""
+        """The number of operations in the formula written out."""
         sizes: dict[int, int] = {}
         for node in self.nodes():
             own = int(node.op not in ("symbol", "number"))
@@ -85,7 +84,7 @@ class Expression:
         return sizes[id(self)]
 
     def __call__(self, **values: Any) -> Any:
-        """The number it has for these values of its symbols."""
+        """The value of the expression for these values of its symbols."""
         library = jnp if any(isinstance(v, jax.Array) for v in values.values()) else np
         results: dict[int, Any] = {}
         for node in self.nodes():
@@ -101,7 +100,7 @@ class Expression:
         return results[id(self)]
 
     def program(self) -> str:
-        """Line by line, each shared subexpression once."""
+        """The expression as a program, with one line for each shared subexpression."""
         text: dict[int, str] = {}
         lines = []
         uses: dict[int, int] = {}
@@ -194,7 +193,7 @@ def _is(node: Expression, value: int) -> bool:
 
 
 def apply(op: str, *inputs: Expression) -> Expression:
-    """An operation, computed right away where its inputs are numbers."""
+    """An operation; evaluated at once if all its inputs are numbers."""
     if all(node.op == "number" for node in inputs):
         value = float(_VALUES[op](np, *(node.payload for node in inputs)))
         if math.isfinite(value):
@@ -235,7 +234,7 @@ sin, cos, tan, exp, log, sqrt, tanh = map(
 
 
 def _rules(y: Expression) -> tuple[Callable[[], Expression], ...]:
-    """∂y/∂(each input), as functions, so that what is not needed is not made."""
+    """∂y/∂(each input), as functions, so that only needed ones are built."""
     a = y.inputs[0] if y.inputs else y
     b = y.inputs[1] if len(y.inputs) > 1 else a
     table: dict[str, tuple[Callable[[], Expression], ...]] = {
@@ -270,7 +269,7 @@ def _text(node: Expression, text: dict[int, str]) -> str:
 
 
 def _bare(text: str) -> str:
-    """Without parentheses around the whole."""
+    """The text without parentheses around the whole."""
     if not (text.startswith("(") and text.endswith(")")):
         return text
     depth = 0

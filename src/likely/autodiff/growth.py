@@ -1,4 +1,4 @@
-"""Costs as a size grows: which mode scales with what."""
+"""The growth of the costs of the modes with the size of a problem."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from likely.autodiff.trace import trace
 
 @dataclass(frozen=True)
 class Growth:
-    """Costs as a size grows, and the powers they grow with."""
+    """The costs for several sizes, and the exponents of their growth."""
 
     sizes: tuple[int, ...]
     costs: tuple[Cost, ...] = field(repr=False)
@@ -51,7 +51,7 @@ class Growth:
 
 
 def _find(cost: Cost, name: str) -> Mode:
-    """The mode of this name; of several that begin so, the last (all inputs)."""
+    """The mode with this name; of several that begin with it, the last (all inputs)."""
     return [mode for mode in cost.modes if mode.name.startswith(name)][-1]
 
 
@@ -62,14 +62,15 @@ def growth(
     segments: int | None = None,
     **options: Any,
 ) -> Growth:
-    """Count a family of programs, one for each size.
+    """Count the cost of a program for each of several sizes.
 
     Args:
-        build: from a size to (function, arguments); `jax.ShapeDtypeStruct` will do for
-            arguments, since nothing is computed.
-        sizes: growing.
-        segments: of checkpointing; the root of the number of steps by default.
-        **options: of `trace`.
+        build: maps a size to (function, arguments); arguments may be
+            `jax.ShapeDtypeStruct`, since nothing is computed.
+        sizes: the sizes, ascending.
+        segments: the segments of checkpointing; by default the square root of the number
+            of steps.
+        **options: options of `trace`.
     """
     costs = []
     for size in sizes:

@@ -1,9 +1,9 @@
-r"""The rules of matrix calculus, each checked against autodiff on random numbers.
+r"""Identities of matrix calculus, each checked against autodiff on random numbers.
 
-Derivatives of a scalar by a vector or matrix are shaped like that vector or matrix; those
-of a vector by a vector are Jacobians in numerator layout, $J_{ij} = \partial y_i/\partial x_j$;
-those of a vector by a matrix have the axes of the vector first. `u`, `f` and `g` stand for
-any functions; the check uses random ones.
+Derivatives of a scalar by a vector or matrix have the shape of that vector or matrix;
+those of a vector by a vector are Jacobians in numerator layout,
+$J_{ij} = \partial y_i/\partial x_j$; those of a vector by a matrix have the axes of the
+vector first. `u`, `f` and `g` stand for any functions; the check uses random ones.
 """
 
 from collections.abc import Callable
@@ -27,26 +27,30 @@ def _jac(f: Callable, x: jax.Array) -> jax.Array:
 
 
 V, SQUARE, WIDE = (N,), (N, N), (M, N)
+SCALAR_BY_VECTOR, VECTOR_BY_VECTOR = "scalar by vector", "vector by vector"
+SCALAR_BY_MATRIX, VECTOR_BY_MATRIX = "scalar by matrix", "vector by matrix"
+TRACES, INVERSES = "traces", "determinant and inverse"
 
 IDENTITIES: tuple[Identity, ...] = (
-    # scalar by vector
-    Identity("B14", "∂(aᵀx)/∂x = a", lambda n, x: n.a @ x, lambda n, x: n.a, V),
     Identity(
-        "B14",
+        SCALAR_BY_VECTOR, "∂(aᵀx)/∂x = a", lambda n, x: n.a @ x, lambda n, x: n.a, V
+    ),
+    Identity(
+        SCALAR_BY_VECTOR,
         "∂(cᵀB x)/∂x = Bᵀc",
         lambda n, x: n.c @ n.B @ x,
         lambda n, x: n.B.T @ n.c,
         V,
     ),
     Identity(
-        "B14",
+        SCALAR_BY_VECTOR,
         "∂(xᵀA x)/∂x = (A + Aᵀ) x",
         lambda n, x: x @ n.A @ x,
         lambda n, x: (n.A + n.A.T) @ x,
         V,
     ),
     Identity(
-        "B14",
+        SCALAR_BY_VECTOR,
         "∂(u v)/∂x = u ∂v/∂x + v ∂u/∂x",
         lambda n, x: n.u(x) * jnp.exp(n.b @ x / 9),
         lambda n, x: (
@@ -61,7 +65,7 @@ IDENTITIES: tuple[Identity, ...] = (
         ),
     ),
     Identity(
-        "B14",
+        SCALAR_BY_VECTOR,
         "∂‖f‖²/∂x = 2 Jᵀf",
         lambda n, x: (n.f(x) ** 2).sum(),
         lambda n, x: 2 * _jac(n.f, x).T @ n.f(x),
@@ -70,80 +74,80 @@ IDENTITIES: tuple[Identity, ...] = (
         lambda n, x: 2 * _jac(n.f, x),
     ),
     Identity(
-        "B14",
+        SCALAR_BY_VECTOR,
         "∂(fᵀg)/∂x = J_fᵀ g + J_gᵀ f",
         lambda n, x: n.f(x) @ n.g(x),
         lambda n, x: _jac(n.f, x).T @ n.g(x) + _jac(n.g, x).T @ n.f(x),
         V,
     ),
     Identity(
-        "B14",
+        SCALAR_BY_VECTOR,
         "∂‖x − a‖/∂x = (x − a)/‖x − a‖",
         lambda n, x: jnp.sqrt(((x - n.a) ** 2).sum()),
         lambda n, x: (x - n.a) / jnp.sqrt(((x - n.a) ** 2).sum()),
         V,
     ),
-    # vector by vector
-    Identity("B15", "∂(B x)/∂x = B", lambda n, x: n.B @ x, lambda n, x: n.B, V),
     Identity(
-        "B15",
+        VECTOR_BY_VECTOR, "∂(B x)/∂x = B", lambda n, x: n.B @ x, lambda n, x: n.B, V
+    ),
+    Identity(
+        VECTOR_BY_VECTOR,
         "∂(B f)/∂x = B J_f",
         lambda n, x: n.B.T @ n.f(x),
         lambda n, x: n.B.T @ _jac(n.f, x),
         V,
     ),
     Identity(
-        "B15",
+        VECTOR_BY_VECTOR,
         "∂(u f)/∂x = u J_f + f (∂u/∂x)ᵀ",
         lambda n, x: n.u(x) * n.f(x),
         lambda n, x: n.u(x) * _jac(n.f, x) + jnp.outer(n.f(x), _jac(n.u, x)),
         V,
     ),
     Identity(
-        "B15",
+        VECTOR_BY_VECTOR,
         "∂(f + g)/∂x = J_f + J_g",
         lambda n, x: n.f(x) + n.g(x),
         lambda n, x: _jac(n.f, x) + _jac(n.g, x),
         V,
     ),
     Identity(
-        "B15",
+        VECTOR_BY_VECTOR,
         "∂(f ⊙ g)/∂x = diag(g) J_f + diag(f) J_g",
         lambda n, x: n.f(x) * n.g(x),
         lambda n, x: jnp.diag(n.g(x)) @ _jac(n.f, x) + jnp.diag(n.f(x)) @ _jac(n.g, x),
         V,
     ),
     Identity(
-        "B15",
+        VECTOR_BY_VECTOR,
         "∂f(g(x))/∂x = J_f(g) J_g",
         lambda n, x: n.f(n.B.T @ n.g(x)),
         lambda n, x: _jac(n.f, n.B.T @ n.g(x)) @ n.B.T @ _jac(n.g, x),
         V,
     ),
-    # scalar by matrix
     Identity(
-        "B16",
+        SCALAR_BY_MATRIX,
         "∂(cᵀX a)/∂X = c aᵀ",
         lambda n, X: n.c @ X @ n.a,
         lambda n, X: jnp.outer(n.c, n.a),
         WIDE,
     ),
     Identity(
-        "B16",
+        SCALAR_BY_MATRIX,
         "∂(aᵀXᵀc)/∂X = c aᵀ",
         lambda n, X: n.a @ X.T @ n.c,
         lambda n, X: jnp.outer(n.c, n.a),
         WIDE,
     ),
     Identity(
-        "B16",
+        SCALAR_BY_MATRIX,
         "∂(aᵀXᵀX b)/∂X = X (a bᵀ + b aᵀ)",
         lambda n, X: n.a @ X.T @ X @ n.b,
         lambda n, X: X @ (_outer(n) + _outer(n).T),
         WIDE,
     ),
     Identity(
-        "B16",
+        SCALAR_BY_MATRIX,
         "∂(cᵀX Xᵀd)/∂X = (c dᵀ + d cᵀ) X",
         lambda n, X: n.c @ X @ X.T @ n.d,
         lambda n, X: (jnp.outer(n.c, n.d) + jnp.outer(n.d, n.c)) @ X,
@@ -152,7 +156,7 @@ IDENTITIES: tuple[Identity, ...] = (
         lambda n, X: X.T @ (jnp.outer(n.c, n.d) + jnp.outer(n.d, n.c)),
     ),
     Identity(
-        "B16",
+        SCALAR_BY_MATRIX,
         "∂(aᵀXᵀXᵀb)/∂X = (Xᵀb) aᵀ + b (X a)ᵀ",
         lambda n, X: n.a @ X.T @ X.T @ n.b,
         lambda n, X: jnp.outer(X.T @ n.b, n.a) + jnp.outer(n.b, X @ n.a),
@@ -160,46 +164,43 @@ IDENTITIES: tuple[Identity, ...] = (
         "Xᵀ(a bᵀ + b aᵀ)",
         lambda n, X: X.T @ (_outer(n) + _outer(n).T),
     ),
-    # vector by matrix
     Identity(
-        "B17",
+        VECTOR_BY_MATRIX,
         "∂(X a)ᵢ/∂Xₖₗ = δᵢₖ aₗ",
         lambda n, X: X @ n.a,
         lambda n, X: jnp.einsum("ik,l->ikl", jnp.eye(M), n.a),
         WIDE,
     ),
-    # traces
     Identity(
-        "B18",
+        TRACES,
         "∂Tr(X Xᵀ)/∂X = 2X",
         lambda n, X: jnp.trace(X @ X.T),
         lambda n, X: 2 * X,
         WIDE,
     ),
     Identity(
-        "B18",
+        TRACES,
         "∂Tr(X A)/∂X = Aᵀ",
         lambda n, X: jnp.trace(X @ n.A),
         lambda n, X: n.A.T,
         SQUARE,
     ),
     Identity(
-        "B18",
+        TRACES,
         "∂Tr(XᵀS X)/∂X = (S + Sᵀ) X",
         lambda n, X: jnp.trace(X.T @ n.A @ X),
         lambda n, X: (n.A + n.A.T) @ X,
         SQUARE,
     ),
-    # determinant and inverse
     Identity(
-        "B19",
+        INVERSES,
         "∂log|det X|/∂X = X⁻ᵀ",
         lambda n, X: jnp.linalg.slogdet(X)[1],
         lambda n, X: jnp.linalg.inv(X).T,
         SQUARE,
     ),
     Identity(
-        "B19",
+        INVERSES,
         "∂Tr(S X⁻¹)/∂X = −(X⁻¹S X⁻¹)ᵀ",
         lambda n, X: jnp.trace(n.S @ jnp.linalg.inv(X)),
         lambda n, X: -(jnp.linalg.inv(X) @ n.S @ jnp.linalg.inv(X)).T,
@@ -208,7 +209,7 @@ IDENTITIES: tuple[Identity, ...] = (
         lambda n, X: -jnp.linalg.inv(X) @ n.S,
     ),
     Identity(
-        "B19",
+        INVERSES,
         "∂(aᵀX⁻¹b)/∂X = −X⁻ᵀa bᵀX⁻ᵀ",
         lambda n, X: n.a @ jnp.linalg.solve(X, n.b),
         lambda n, X: -jnp.linalg.inv(X).T @ _outer(n) @ jnp.linalg.inv(X).T,
@@ -218,16 +219,16 @@ IDENTITIES: tuple[Identity, ...] = (
 
 
 class Verified(NamedTuple):
-    """The table of identities with their measured errors."""
+    """The identities with their measured errors."""
 
     errors: dict[str, float]
     printed: dict[str, float]
-    """Errors of what notes print instead."""
+    """The errors of common misprints."""
 
     def __str__(self) -> str:
         rows = [
             (
-                i.row,
+                i.group,
                 i.statement,
                 f"{self.errors[i.statement]:.0e}",
                 i.misprint,
@@ -235,7 +236,7 @@ class Verified(NamedTuple):
             )
             for i in IDENTITIES
         ]
-        return table(("row", "rule", "error", "printed as", "its error"), rows)
+        return table(("group", "rule", "error", "misprint", "its error"), rows)
 
     def _wrong(self, identity: Identity) -> str:
         error = self.printed.get(identity.statement)

@@ -1,4 +1,4 @@
-"""One rule of matrix calculus, and how it is checked against autodiff."""
+"""One identity of matrix calculus, and its check against autodiff."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from likely.core.precision import float64
 from likely.typing import Key
 
 N, M = 4, 3
-"""Sizes of the random vectors and matrices."""
+"""The sizes of the random vectors and matrices."""
 
 
 class Numbers(NamedTuple):
@@ -42,29 +42,30 @@ class Numbers(NamedTuple):
         return jnp.tanh(self.B @ x)
 
     def g(self, x: jax.Array) -> jax.Array:
-        """Another one, of the same length."""
+        """Another vector function of a vector, of the same length as f."""
         return jnp.exp(0.3 * jnp.cos(self.B @ x + self.c))
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A rule: what is differentiated, by what, and what it gives."""
+    """An identity: a function and its derivative by one variable."""
 
-    row: str
-    """Of the coverage ledger."""
+    group: str
+    """The kind of derivative, such as "scalar by vector"."""
     statement: str
     function: Callable[[Numbers, jax.Array], jax.Array] = field(repr=False)
     derivative: Callable[[Numbers, jax.Array], jax.Array] = field(repr=False)
     shape: tuple[int, ...]
-    """Of the variable."""
+    """The shape of the variable."""
     misprint: str = ""
-    """What notes print instead."""
+    """A common misprint of the derivative, if there is one."""
     printed: Callable[[Numbers, jax.Array], jax.Array] | None = field(
         default=None, repr=False
     )
+    """The misprint as a function."""
 
     def errors(self, key: Key) -> tuple[float, float | None]:
-        """The largest difference to autodiff at random numbers; that of the misprint."""
+        """The largest errors of the derivative and of its misprint at random numbers."""
         with float64():
             first, second = jax.random.split(key)
             numbers = Numbers.draw(first)

@@ -2,8 +2,8 @@ r"""The Jacobians of the steps, and the two ways to multiply them.
 
 A step $y = f(x, w)$ has an input Jacobian $\partial_x f \sim (c', c)$ and a weight Jacobian
 $\partial_w f \sim (c', p)$; for tensors the axes of y come first, those of x or w after
-(numerator layout). Forward mode as the notes write it multiplies them from the input
-on, matrix by matrix: $\hat W_j \leftarrow [\partial h_i / \partial h_{i-1}]\, \hat W_j$ for
+(numerator layout). Forward mode with whole Jacobians multiplies them from the input to
+the output, matrix by matrix: $\hat W_j \leftarrow [\partial h_i / \partial h_{i-1}]\, \hat W_j$ for
 $j < i$ and $\hat W_i = \partial h_i / \partial w_i$. Reverse mode multiplies from the
 output back, vector by matrix.
 """
@@ -31,16 +31,16 @@ class Jacobian:
     output: int
     input: int
     kind: str
-    """`weight` where the input is an argument other than x, else `input`."""
+    """`weight` if the input is an argument other than x, else `input`."""
     shape: tuple[int, ...]
     """Axes of the output, then axes of the input."""
     value: np.ndarray | None = field(repr=False)
-    """None where it would be too large."""
+    """The entries; None where there would be too many."""
 
 
 @dataclass(frozen=True)
 class Jacobians:
-    """Every step's Jacobians, and what forward mode makes of them."""
+    """The local Jacobians of every step."""
 
     trace: "Trace" = field(repr=False)
     local: tuple[Jacobian, ...]
@@ -76,7 +76,7 @@ class Jacobians:
 
 
 def local_jacobians(trace: "Trace", largest: int) -> Jacobians:
-    """The Jacobian of each step by each moving input, where it has few entries."""
+    """The Jacobian of each step by each of its active inputs, unless it is too large."""
     program, found = trace.program, []
     for step in trace.steps:
         for position in program.moving(step):
@@ -96,7 +96,7 @@ def _kind(program: Program, i: int) -> str:
 
 
 def _merged(found: list[Jacobian]) -> tuple[Jacobian, ...]:
-    """One Jacobian for an input that a step takes twice: the sum (x · x gives 2x)."""
+    """The Jacobians with those of an input that a step reads twice added (x · x gives 2x)."""
     merged: dict[tuple[int, int, int], Jacobian] = {}
     for j in found:
         key = (j.step.number, j.output, j.input)
@@ -108,7 +108,7 @@ def _merged(found: list[Jacobian]) -> tuple[Jacobian, ...]:
 
 
 def _jacobian(trace: "Trace", step: Step, position: int, k: int) -> np.ndarray:
-    """∂(output k)/∂(input at position): a column for each entry of the input."""
+    """∂(output k)/∂(input at position), computed column by column."""
     program = trace.program
     value = program.values[step.inputs[position]]
     basis = np.eye(value.size, dtype=value.dtype).reshape(value.size, *value.shape)
@@ -127,12 +127,12 @@ def _jacobian(trace: "Trace", step: Step, position: int, k: int) -> np.ndarray:
 def chain_product(
     jacobians: list[Any], order: str = "reverse"
 ) -> tuple[np.ndarray, int]:
-    r"""$J_l \cdots J_1$ from one end or the other, and the multiply-adds it took.
+    r"""The product $J_l \cdots J_1$ from one end or the other, and its multiply-adds.
 
     Args:
-        jacobians: $J_l, \dots, J_1$ as they stand in the product, the last step first.
-        order: `reverse` starts at the left, so one row stays one row; `forward` starts
-            at the right, so one column stays one column.
+        jacobians: $J_l, \dots, J_1$ in the order of the product, the last step first.
+        order: `reverse` multiplies from the left, so that a row vector stays one;
+            `forward` multiplies from the right, so that a column vector stays one.
     """
     matrices = [np.atleast_2d(np.asarray(j)) for j in jacobians]
     if order not in ("forward", "reverse"):

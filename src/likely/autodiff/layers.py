@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from likely.autodiff.activations import activation, ancestors
 from likely.autodiff.calls import PRODUCTS
 from likely.autodiff.program import LITERAL, RESULT, STEP, Program, Step
-from likely.autodiff.vocabulary import STRUCTURAL
+from likely.autodiff.step_formulas import STRUCTURAL
 
 
 @dataclass(frozen=True)
 class FoundLayer:
-    """The numbers of the values that make a layer."""
+    """A layer in a program: the numbers of its values."""
 
     product: Step
     weight: int
-    """The argument."""
+    """The number of the weight, an argument."""
     weight_first: bool
     source: int
-    """What the weight is multiplied with."""
+    """The number of the other factor, the input of the layer."""
     bias: int | None
     z: int
 
 
 def called_layers(program: Program) -> list[tuple[int, FoundLayer, int]]:
-    """(number, layer, its activation) for layers whose weight is called W or by a place.
+    """(number, layer, activation) for layers whose weight is called w... or unnamed.
 
-    In x @ A @ x nobody means a layer, though `find_layers` would do.
+    In x @ A @ x the matrix A is not meant as a layer, though `find_layers` finds one.
     """
     found = enumerate(with_activations(program, find_layers(program)), start=1)
     return [
@@ -38,7 +38,7 @@ def called_layers(program: Program) -> list[tuple[int, FoundLayer, int]]:
 
 
 def layer_names(program: Program) -> dict[int, str]:
-    """W¹, b¹, z¹, a¹ ... for what the author has not named, or only by a long path."""
+    """W¹, b¹, z¹, a¹ ... for values without a name in the source, or with a long path."""
     names: dict[int, str] = {}
     for k, layer, a in called_layers(program):
         letters = {a: "a", layer.z: "z", layer.weight: "W", layer.bias: "b"}
@@ -53,7 +53,7 @@ def layer_names(program: Program) -> dict[int, str]:
 
 
 def delta_names(program: Program) -> dict[int, str]:
-    """δ¹, δ² ... for the adjoints of z, and of the product that z is plus a bias."""
+    """δ¹, δ² ... for the adjoints of z and of the product in z = product + bias."""
     names: dict[int, str] = {}
     for k, layer, _ in called_layers(program):
         product, z = (program.values[i] for i in (layer.product.outputs[0], layer.z))
@@ -70,7 +70,7 @@ def _has_short_name(program: Program, i: int) -> bool:
 
 
 def last_word(program: Program, i: int) -> str:
-    """W of `model.layers[0].W`, `params['W']` and `W`; nothing for `params[0]`."""
+    """The last word of a name: W of `model.layers[0].W` and `params['W']`; "" of `p[0]`."""
     word = re.split(r"\W+", program.values[i].name.rstrip("'\"]"))[-1]
     return "" if word.isdigit() else word
 
@@ -78,7 +78,7 @@ def last_word(program: Program, i: int) -> str:
 def with_activations(
     program: Program, found: list[FoundLayer]
 ) -> Iterator[tuple[FoundLayer, int]]:
-    """Each layer, and its activation a: what the next layer sees of it."""
+    """Each layer with its activation a, the input of the next layer."""
     for k, layer in enumerate(found):
         after = found[k + 1].source if k + 1 < len(found) else layer.z
         seen = after != layer.z and layer.z in ancestors(program, after)
@@ -87,7 +87,7 @@ def with_activations(
 
 
 def find_layers(program: Program) -> list[FoundLayer]:
-    """Products of a weight with something that is not one, with the bias added after."""
+    """Products of a weight with another value, with the bias that is added after."""
     makers, users = program.makers(), program.users()
     layers = []
     for step in program.steps:
@@ -98,21 +98,21 @@ def find_layers(program: Program) -> list[FoundLayer]:
         if k is None:
             continue
         z, bias = _with_bias(program, makers, users, step.outputs[0])
-        if bias in roots:  # x + W x: no bias but a way around the layer
+        if bias in roots:  # x + W x: a skip connection, not a bias
             z, bias = step.outputs[0], None
         layers.append(FoundLayer(step, roots[k], k == 0, step.inputs[1 - k], bias, z))
     return layers
 
 
 def _root(program: Program, makers: dict[int, Step], i: int) -> int:
-    """What a value is, up to its shape."""
+    """The value from which this one is obtained by reshaping and the like."""
     while i in makers and makers[i].name in STRUCTURAL:
         i = makers[i].inputs[0]
     return i
 
 
 def _which_is_weight(program: Program, step: Step, roots: list[int]) -> int | None:
-    """Which factor of a product is the weight: an argument, a matrix, the right one."""
+    """The position of the weight in a product: an argument, by its name or its shape."""
     words = {
         k: last_word(program, root).lower()
         for k, root in enumerate(roots)
@@ -130,7 +130,7 @@ def _which_is_weight(program: Program, step: Step, roots: list[int]) -> int | No
 def _with_bias(
     program: Program, makers: dict, users: dict, product: int
 ) -> tuple[int, int | None]:
-    """The pre-activation and its bias: the next sum with one, if there is any."""
+    """The pre-activation and its bias, if the product is added to one."""
     i = product
     while len(users[i]) == 1:
         (step,) = users[i]
@@ -147,12 +147,12 @@ def _with_bias(
 
 
 def _can_be_bias(program: Program, i: int) -> bool:
-    """An argument to differentiate by, a number, or what is called b or bias."""
+    """Whether a value is a differentiated argument, a literal, or named b or bias."""
     value = program.values[i]
     called = value.kind != STEP and last_word(program, i)[:1].lower() == "b"
     return called or i in program.variables or value.kind == LITERAL
 
 
 def superscript(number: int) -> str:
-    """12 as ¹²."""
+    """A number in superscript digits: 12 as ¹²."""
     return "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(number))

@@ -1,4 +1,4 @@
-"""Where to draw the values of a trace: in layers, each below what it is made from."""
+"""The layout of a computation graph: each value below the values it depends on."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,35 +10,35 @@ if TYPE_CHECKING:
     from likely.autodiff.passes import Forward, Reverse
     from likely.autodiff.trace import Trace
 
-LETTER, LINE, GAP, ROW = 7.9, 17.0, 22.0, 40.0
+LETTER_WIDTH, LINE_HEIGHT, BOX_GAP, ROW_GAP = 7.9, 17.0, 22.0, 40.0
 
 
 @dataclass
 class Node:
-    """A value, as a box."""
+    """A value of the trace, drawn as a box."""
 
     value: int
     name: str
     label: str
-    """The name, and how it was computed."""
+    """The name and the formula of the value."""
     result: str
     adjoint: str
     tangent: str
     kind: str
     """`input`, `constant`, `step` or `output`."""
     active: bool
-    """Whether it lies between a variable and the result."""
+    """Whether it lies on a path from a variable to the result."""
     layer: int
     width: float
     height: float
     x: float = 0.0
-    """The middle."""
+    """The centre of the box."""
     y: float = 0.0
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Boxes and the pairs of values (from, to) that edges join."""
+    """Boxes, and edges as pairs of values (from, to)."""
 
     nodes: dict[int, Node]
     edges: tuple[tuple[int, int], ...]
@@ -51,7 +51,7 @@ def graph(
     reverse: "Reverse | None" = None,
     forward: "Forward | None" = None,
 ) -> Graph:
-    """The values as boxes with their places, and who is made from whom."""
+    """The graph of a trace: boxes with their coordinates, and the edges between them."""
     program, names = trace.program, trace.names
     used = {i for step in program.steps for i in step.inputs} | set(program.outputs)
     drawn = [
@@ -71,7 +71,7 @@ def graph(
             texts[2] = f"{trace.adjoint_name(i)} = {array(reverse.adjoints[i], 6)}"
         if forward and i in forward.tangents:
             texts[3] = f"moves by {array(forward.tangents[i], 6)}"
-        texts = [_cut(text) for text in texts]
+        texts = [_truncated(text) for text in texts]
         longest = max(8, *map(len, texts))
         lines = 2 + (reverse is not None) + (forward is not None)
         nodes[i] = Node(
@@ -81,8 +81,8 @@ def graph(
             kind="output" if i in program.outputs else program.values[i].kind,
             active=i in program.active,
             layer=layers[i],
-            width=longest * LETTER + 18,
-            height=lines * LINE + 10,
+            width=longest * LETTER_WIDTH + 18,
+            height=lines * LINE_HEIGHT + 10,
         )
     edges = tuple(
         dict.fromkeys(
@@ -93,19 +93,19 @@ def graph(
             if i in nodes and o in nodes
         )
     )
-    return _placed(nodes, edges)
+    return _with_coordinates(nodes, edges)
 
 
 def _is_drawn(program: Program, value) -> bool:
     return value.kind in (INPUT, STEP, CONSTANT)
 
 
-def _cut(text: str, width: int = 40) -> str:
+def _truncated(text: str, width: int = 40) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _layers(program: Program, drawn: set[int]) -> dict[int, int]:
-    """A layer for each value: a step below its inputs, an argument above its use."""
+    """The layer of each value: a step below its inputs, an argument above its first use."""
     layers: dict[int, int] = {}
     for step in program.steps:
         depth = 1 + max((layers.get(i, 0) for i in step.inputs), default=0)
@@ -118,8 +118,10 @@ def _layers(program: Program, drawn: set[int]) -> dict[int, int]:
     return {i: layers.get(i, 0) for i in drawn}
 
 
-def _placed(nodes: dict[int, Node], edges: tuple[tuple[int, int], ...]) -> Graph:
-    """Boxes pulled towards their neighbours, without overlap."""
+def _with_coordinates(
+    nodes: dict[int, Node], edges: tuple[tuple[int, int], ...]
+) -> Graph:
+    """Place the boxes near their neighbours, without overlap."""
     near: dict[int, list[int]] = {i: [] for i in nodes}
     for i, o in edges:
         near[i].append(o)
@@ -129,7 +131,7 @@ def _placed(nodes: dict[int, Node], edges: tuple[tuple[int, int], ...]) -> Graph
         rows.setdefault(node.layer, []).append(node)
     for _ in range(8):
         for depth in sorted(rows):
-            _spread(rows[depth], nodes, near)
+            _arrange_row(rows[depth], nodes, near)
     left = min((n.x - n.width / 2 for n in nodes.values()), default=0)
     y = 0.0
     for depth in sorted(rows):
@@ -137,24 +139,24 @@ def _placed(nodes: dict[int, Node], edges: tuple[tuple[int, int], ...]) -> Graph
         for node in rows[depth]:
             node.x += 12 - left
             node.y = y + height / 2 + 12
-        y += height + ROW
+        y += height + ROW_GAP
     width = max((n.x + n.width / 2 for n in nodes.values()), default=0) + 12
-    return Graph(nodes, edges, width, y - ROW + 24)
+    return Graph(nodes, edges, width, y - ROW_GAP + 24)
 
 
-def _spread(
+def _arrange_row(
     row: list[Node], nodes: dict[int, Node], near: dict[int, list[int]]
 ) -> None:
-    """Order a row by where its neighbours are and push overlapping boxes apart."""
-    wish = {}
+    """Order a row by the positions of its neighbours and separate overlapping boxes."""
+    target = {}
     for node in row:
         others = [nodes[k].x for k in near[node.value]]
-        wish[node.value] = sum(others) / len(others) if others else node.x
-    row.sort(key=lambda node: (wish[node.value], node.value))
+        target[node.value] = sum(others) / len(others) if others else node.x
+    row.sort(key=lambda node: (target[node.value], node.value))
     edge = -float("inf")
     for node in row:
-        node.x = max(wish[node.value], edge + node.width / 2)
-        edge = node.x + node.width / 2 + GAP
-    middle = sum(node.x - wish[node.value] for node in row) / len(row)
+        node.x = max(target[node.value], edge + node.width / 2)
+        edge = node.x + node.width / 2 + BOX_GAP
+    middle = sum(node.x - target[node.value] for node in row) / len(row)
     for node in row:
         node.x -= middle

@@ -1,11 +1,11 @@
-r"""The two orders in which the chain rule can be multiplied out.
+r"""Forward and reverse mode: the two orders of multiplying out the chain rule.
 
-Forward mode carries tangents along with the values: after step i,
+Forward mode computes tangents along with the values: after step i,
 $\dot h_i = \sum_j \partial_j f_i\, \dot h_j$. One run gives one column of the Jacobian (one
 directional derivative), so a gradient takes as many runs as there are inputs.
 
-Reverse mode first runs the program and keeps its values; then adjoints
-$\bar h = \partial L / \partial h$ come back from the last step to the first,
+Reverse mode first runs the program and keeps its values; then it computes the adjoints
+$\bar h = \partial L / \partial h$ from the last step to the first,
 $\bar h_j \mathrel{+}= \bar h_i\, \partial_j f_i$: vector times matrix, never matrix
 times matrix. One run gives one row of the Jacobian, the whole gradient of a scalar.
 """
@@ -21,7 +21,7 @@ Data = dict[int, Any]
 
 
 def evaluate(program: Program, inputs: tuple[Any, ...]) -> Data:
-    """Every value of the program."""
+    """All values of the program for these inputs."""
     env = dict(zip(program.inputs, inputs, strict=True)) | program.constants
     for step in program.steps:
         results = step.rule.evaluate([env[i] for i in step.inputs])
@@ -30,7 +30,7 @@ def evaluate(program: Program, inputs: tuple[Any, ...]) -> Data:
 
 
 def forward(program: Program, env: Mapping[int, Any], tangents: Data) -> Data:
-    """The tangent of every value that moves when the variables do."""
+    """The tangent of every value that depends on the variables."""
     tangents = dict(tangents)
     for step in program.steps:
         positions = moving(program, step, tangents)
@@ -44,14 +44,14 @@ def forward(program: Program, env: Mapping[int, Any], tangents: Data) -> Data:
 
 
 def moving(program: Program, step: Step, tangents: Data) -> tuple[int, ...]:
-    """Positions of the inputs that move."""
+    """The positions of the inputs of a step that have a tangent."""
     return tuple(i for i in program.moving(step) if step.inputs[i] in tangents)
 
 
 def reverse(
     program: Program, env: Mapping[int, Any], cotangents: Data
 ) -> tuple[Data, dict[int, Data]]:
-    """The adjoint of every active value, and what each step sent to its inputs.
+    """The adjoint of every active value, and the contribution of each step to its inputs.
 
     Returns:
         Adjoints by value, and contributions by step number and input position.
@@ -65,7 +65,7 @@ def reverse(
 def pull_step(
     program: Program, step: Step, env: Mapping[int, Any], adjoints: Data
 ) -> Data:
-    """Pull the adjoints of one step back to its inputs, adding them up in place."""
+    """Propagate the adjoints of one step to its inputs, adding to `adjoints` in place."""
     outputs, positions = program.inexact_outputs(step), program.moving(step)
     if not positions or not any(i in adjoints for i in outputs):
         return {}

@@ -1,4 +1,4 @@
-"""Names for values: the author's where there are any, else v7 for step 7."""
+"""Names of values: the variable in the source if there is one, else v7 for step 7."""
 
 from collections.abc import Sequence
 
@@ -12,16 +12,16 @@ def name_steps(
     results: Sequence[int],
     taken: set[str],
 ) -> tuple[dict[int, str], set[int]]:
-    """A name for each value that a step makes.
+    """A name for each value that a step computes.
 
     Args:
-        stacks: of the steps, in order.
-        outputs: the values each step makes.
+        stacks: the call stacks of the steps, in order.
+        outputs: the values that each step computes.
         results: the values that the function returns.
-        taken: names that arguments have.
+        taken: the names of the arguments.
 
     Returns:
-        The names, and the values whose name the author chose.
+        The names, and the values whose name comes from the source.
     """
     names: dict[int, str] = {}
     chosen: list[int] = []
@@ -41,7 +41,7 @@ def name_steps(
 
 
 def numbered(names: dict[int, str], taken: set[str]) -> dict[int, str]:
-    """h, h, h becomes h₁, h₂, h₃; a name that is taken counts as the zeroth."""
+    """Number repeated names: h, h, h becomes h₁, h₂, h₃; names in `taken` too."""
     groups: dict[str, list[int]] = {}
     for i, name in names.items():
         groups.setdefault(name, []).append(i)

@@ -1,4 +1,4 @@
-r"""Derivatives by differences, and gradients checked against them.
+r"""Numerical derivatives by finite differences.
 
 | method | formula | error |
 |---|---|---|
@@ -6,8 +6,8 @@ r"""Derivatives by differences, and gradients checked against them.
 | `central` | $(f(x+h) - f(x-h))/2h$ | truncation h², rounding ε/h: best near $h = ε^{1/3}$ |
 | `complex` | $\operatorname{Im} f(x + ih)/h$ | truncation h², no rounding: any tiny h |
 
-Everything here runs in float64, whatever the precision of the arguments: in float32 the
-best a central difference can do is about five digits less two.
+Everything runs in float64, whatever the precision of the arguments: in float32 a central
+difference has only about three correct digits.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,15 +38,15 @@ def numerical_gradient(
 ) -> Any:
     """The gradient of `f(*args, **kwargs)` by differences, shaped like the arguments.
 
-    Where the result is not one number, its axes come first: the Jacobian.
+    If the result is an array, this is the Jacobian: the axes of the result come first.
 
     Args:
-        f: any function JAX can trace; for `complex` it has to make sense for complex
-            numbers too (no comparisons, no absolute values).
+        f: any function JAX can trace; for `complex` it has to be analytic (no comparisons,
+            no absolute values).
         *args: arrays, numbers or pytrees.
         argnums: the arguments to differentiate by; all of them by default.
         method: `forward`, `central` or `complex`.
-        step: h, for entries of size one; larger entries get larger steps.
+        step: h for entries up to 1; for larger entries it is multiplied by their size.
         has_aux: whether `f` returns (result, something else).
         **kwargs: further arguments, held constant.
     """
@@ -76,7 +76,7 @@ class Call:
             raise InputError("there is no float argument to differentiate by.")
 
     def value(self, *moved: Any) -> Any:
-        """The result, as one array, for other numbers in the chosen places."""
+        """The result, as one array, for other values of the chosen leaves."""
         changed = dict(zip(self.chosen, moved, strict=True))
         leaves = self.arguments.leaves
         results = jax.tree.leaves(
@@ -91,12 +91,12 @@ class Call:
 
     @property
     def leaves(self) -> list[np.ndarray]:
-        """The numbers in the chosen places."""
+        """The values of the chosen leaves."""
         return [self.arguments.leaves[k] for k in self.chosen]
 
     @property
     def names(self) -> list[str]:
-        """Of the chosen leaves."""
+        """The names of the chosen leaves."""
         return [self.arguments.paths[k] for k in self.chosen]
 
     def differences(
@@ -106,7 +106,7 @@ class Call:
         step: float | None,
         entries: np.ndarray | None = None,
     ) -> np.ndarray:
-        """∂result/∂(entries of a leaf), axes of the result first."""
+        """∂result/∂(entries of a leaf), with the axes of the result first."""
         size = STEPS[method] if step is None else step
         here = self.leaves
         whole = entries is None
@@ -125,7 +125,7 @@ class Call:
         )
 
     def _moved(self, leaf: int, entry: Any) -> Callable:
-        """The result when one entry moves by a number."""
+        """The result as a function of the change of one entry."""
 
         def moved(by):
             here = [jnp.asarray(x) for x in self.leaves]
@@ -140,12 +140,12 @@ class Call:
     def automatic(self) -> list[np.ndarray]:
         """∂result/∂leaf for each chosen leaf, by reverse mode."""
         with float64():
-            places = tuple(range(len(self.chosen)))
-            jacobian = jax.jit(jax.jacrev(self.value, argnums=places))
+            positions = tuple(range(len(self.chosen)))
+            jacobian = jax.jit(jax.jacrev(self.value, argnums=positions))
             return [np.asarray(j) for j in jacobian(*self.leaves)]
 
     def restore(self, found: dict[int, Any]) -> Any:
-        """Numbers for the chosen leaves, as a tree like the arguments."""
+        """Values for the chosen leaves, as a tree like the arguments."""
         inputs = [self.program.inputs[k] for k in self.chosen]
         return self.arguments.restore(
             self.program, {inputs[k]: value for k, value in found.items()}
@@ -160,7 +160,7 @@ def _double(leaf: Any) -> Any:
 
 
 def _scaled(x: np.ndarray, entry: Any, size: float) -> Any:
-    """h, larger for large entries, and such that x + h − x is h exactly."""
+    """The step h, larger for large entries, such that (x + h) − x is exactly h."""
     here = jnp.asarray(x).ravel()[entry]
     step = size * jnp.maximum(1.0, jnp.abs(here))
     return (here + step) - here
@@ -199,7 +199,7 @@ _NO_COMPLEX = (
 
 
 def _primitives(jaxpr: Any) -> set[str]:
-    """The names of all primitives, also those inside calls and loops."""
+    """The names of all primitives, including those inside calls and loops."""
     names = {equation.primitive.name for equation in jaxpr.eqns}
     return names.union(*map(_primitives, core.subjaxprs(jaxpr)))
 

@@ -1,4 +1,4 @@
-"""A trace as a page that stands alone: a graph to step through, forward and back."""
+"""A trace as a self-contained HTML page: a graph to step through, forward and back."""
 
 import html
 import json
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from likely.autodiff.backprop import backprop
 from likely.autodiff.layers import called_layers
 from likely.autodiff.layout import graph
-from likely.autodiff.story import story
+from likely.autodiff.page_data import page_data
 from likely.autodiff.svg import svg
 from likely.autodiff.text import array, shape
 from likely.core.checks import InputError
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 
 def page(trace: "Trace", reverse: "Reverse | None" = None) -> str:
-    """The whole page, without anything from outside."""
+    """The HTML of the page, without external resources."""
     reverse = _reversed(trace) if reverse is None else reverse
     template = (
         resources.files("likely.autodiff").joinpath("page.html").read_text("utf-8")
     )
-    data = json.dumps(story(trace, reverse), ensure_ascii=False, separators=(",", ":"))
+    data = json.dumps(
+        page_data(trace, reverse), ensure_ascii=False, separators=(",", ":")
+    )
     parts = {
         "TITLE": html.escape(trace.arguments.title),
         "SUMMARY": html.escape(_summary(trace)),
@@ -41,14 +43,14 @@ def page(trace: "Trace", reverse: "Reverse | None" = None) -> str:
 
 
 def embedded(trace: "Trace", reverse: "Reverse | None" = None) -> str:
-    """The page inside a frame, for a notebook."""
+    """The page inside an iframe, for a notebook."""
     source = html.escape(page(trace, reverse), quote=True)
     style = "width:100%;height:640px;border:1px solid #ccc"
     return f'<iframe srcdoc="{source}" style="{style}"></iframe>'
 
 
 def _reversed(trace: "Trace") -> "Reverse | None":
-    """Adjoints, where the result has any."""
+    """The reverse pass, or None if the result has no derivative."""
     try:
         return trace.reverse()
     except InputError:
@@ -63,7 +65,7 @@ def _summary(trace: "Trace") -> str:
 
 
 def _legend(trace: "Trace") -> str:
-    """The signs that the formulas of this trace use, and δ where there are layers."""
+    """The legend of the symbols in the formulas of this trace."""
     formulas = " ".join(map(trace.formula, trace.steps))
     signs = {
         "[[1, 2], [3, 4]] is a matrix, row by row": "@" in formulas,
@@ -80,16 +82,16 @@ def _legend(trace: "Trace") -> str:
 
 
 def _layers(trace: "Trace", reverse: "Reverse | None") -> str:
-    """The table of backpropagation, where the trace is a network."""
+    """The table of backpropagation, if the trace is a network."""
     if reverse is None or not called_layers(trace.program):
         return ""
     rows = backprop(trace, reverse).rows()
     head = ("quantity", "formula", "shape", "entries")
     sentence = (
         "Forward, first layer to last: z is the weighted sum of a layer, a its "
-        "activation, which the next one sees. Then back: δ = ∂L/∂z of each layer, from "
-        "the δ of the layer after it, and from δ the gradients. ⊙ multiplies entry by "
-        "entry."
+        "activation, the input of the next layer. Then backward: δ = ∂L/∂z of each layer "
+        "from the δ of the layer after it, and the gradients from δ. ⊙ multiplies entry "
+        "by entry."
     )
     return f"<h2>Layer by layer</h2><p>{sentence}</p>{_table(head, rows)}"
 

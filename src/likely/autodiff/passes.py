@@ -1,4 +1,4 @@
-"""What a run of forward or reverse mode leaves behind, step by step."""
+"""The results of forward and reverse mode: the tangent or adjoint of every value."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Forward:
-    """Tangents: how fast each value moves when the inputs move along a direction."""
+    """Forward mode: the tangent of each value along a direction of the inputs."""
 
     trace: "Trace" = field(repr=False)
     tangents: Data = field(repr=False)
-    """By number of the value."""
+    """The tangents by the number of the value."""
 
     @property
     def output(self) -> Any:
@@ -60,17 +60,17 @@ class Forward:
 
 @dataclass(frozen=True)
 class Reverse:
-    """Adjoints: how much the result changes for a change of each value."""
+    """Reverse mode: the adjoint of each value, ∂result/∂value."""
 
     trace: "Trace" = field(repr=False)
     adjoints: Data = field(repr=False)
-    """By number of the value."""
+    """The adjoints by the number of the value."""
     sent: dict[int, Data] = field(repr=False)
-    """What each step added to the adjoint of its inputs: by step number and position."""
+    """The contribution of each step to the adjoints of its inputs, by step and position."""
 
     @property
     def gradient(self) -> Any:
-        """The adjoints of the arguments, shaped like them (as `jax.grad` gives them)."""
+        """The gradient: the adjoints of the arguments, shaped like them (as `jax.grad`)."""
         values = self.trace.values
         return self.trace.shaped_like_arguments(
             {
@@ -81,7 +81,7 @@ class Reverse:
 
     @property
     def steps(self) -> list[Step]:
-        """The steps an adjoint came through, last first."""
+        """The steps that an adjoint passed through, last first."""
         return [s for s in reversed(self.trace.steps) if s.number in self.sent]
 
     def graph(self) -> Graph:

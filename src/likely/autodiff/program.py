@@ -1,8 +1,8 @@
-"""A function as a list of steps: what a jaxpr is, made to be read.
+"""A function as a list of steps: a jaxpr in readable form.
 
-Values are numbered; a step takes some of them and makes others. That is the
-evaluation trace $h_1 = f_1(x, w_1)$, $h_i = f_i(h_{i-1}, w_i)$ of the notes,
-where any earlier value, not only the last one, may be an input.
+Values are numbered; a step computes new ones from earlier ones. That is the evaluation
+trace $h_1 = f_1(x, w_1)$, $h_i = f_i(h_{i-1}, w_i)$, in which any earlier value, not only
+the last one, may be an input.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from likely.autodiff.source import Stack, Where, where
 
 INPUT, CONSTANT, LITERAL, STEP = "input", "constant", "literal", "step"
 RESULT = "result"
-"""The name of what a function returns, where the author gave none."""
+"""The name of the returned value, if it has none in the source."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Value:
     kind: str
     """`input`, `constant` (closed over), `literal` or `step`."""
     named: bool = True
-    """Whether the name is the author's (else it is v7, the result of step 7)."""
+    """Whether the name comes from the source (else it is v7, the result of step 7)."""
 
     @property
     def is_inexact(self) -> bool:
@@ -49,10 +49,10 @@ class Value:
 
 @dataclass(frozen=True)
 class Step:
-    """One primitive, applied."""
+    """One application of a primitive."""
 
     number: int
-    """From 1."""
+    """The number of the step, from 1."""
     name: str
     """The primitive, or the function that was called."""
     inputs: tuple[int, ...]
@@ -60,34 +60,34 @@ class Step:
     params: dict[str, Any]
     rule: Rule
     stack: Stack = field(repr=False)
-    """The calls that led to it."""
+    """The call stack of the step."""
     scope: tuple[str, ...] = ()
     """The loops and branches it was unrolled from."""
 
     @property
     def where(self) -> Where | None:
-        """Its place in the reader's source."""
-        return where(self.stack.readers)
+        """The location of the step in the user's source."""
+        return where(self.stack.user_frames)
 
 
 @dataclass(frozen=True)
 class Program:
-    """Steps over numbered values."""
+    """A list of steps on numbered values."""
 
     values: tuple[Value, ...]
     steps: tuple[Step, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     constants: dict[int, Any]
-    """Data of constants and literals."""
+    """The data of constants and literals."""
     variables: frozenset[int]
     """The inputs that derivatives are taken with respect to."""
     known: dict[int, Any] = field(default_factory=dict)
-    """Data that was computed while the program was unrolled."""
+    """The data that was computed while the program was unrolled."""
     varied: frozenset[int] = field(init=False)
-    """Values that depend on a variable, smoothly."""
+    """The values that depend differentiably on a variable."""
     useful: frozenset[int] = field(init=False)
-    """Values that an output depends on."""
+    """The values that an output depends on."""
 
     def __post_init__(self):
         varied, useful = set(self.variables), set(self.outputs)
@@ -102,11 +102,11 @@ class Program:
 
     @property
     def active(self) -> frozenset[int]:
-        """Values on a path from a variable to an output: those with an adjoint."""
+        """The values on a path from a variable to an output: those with an adjoint."""
         return self.varied & self.useful
 
     def moving(self, step: Step) -> tuple[int, ...]:
-        """Positions of the inputs of a step that carry a derivative."""
+        """The positions of the inputs of a step that carry a derivative."""
         if not self.varied.intersection(step.outputs):
             return ()
         return tuple(i for i, v in enumerate(step.inputs) if v in self.varied)
@@ -129,5 +129,5 @@ class Program:
         return users
 
     def makers(self) -> dict[int, Step]:
-        """The step that makes each value."""
+        """The step that computes each value."""
         return {v: step for step in self.steps for v in step.outputs}

@@ -1,12 +1,12 @@
-"""One step's three functions: its value, its tangent, its adjoints.
+"""The three functions of a step: its value, its tangent, its adjoints.
 
     evaluate(inputs)                     y = f(x)
     push(inputs, tangents)               ẏ = Σⱼ ∂f/∂xⱼ ẋⱼ            forward mode
     pull(inputs, cotangents)             x̄ⱼ = ȳ ∂f/∂xⱼ                reverse mode
 
-JAX compiles the first, we the others, once for a primitive with its parameters and
-shapes, and keep them, so the second trace of anything similar is quick. The local
-derivatives are JAX's own, also for functions with a derivative of their own
+JAX compiles the first; the others are compiled here, once for each primitive with its
+parameters and shapes, and cached, so that a second trace of a similar function is fast.
+The local derivatives are JAX's own, also for functions with custom derivatives
 (`custom_jvp`, `custom_vjp`) and for loops.
 """
 
@@ -22,7 +22,7 @@ from likely.core.checks import InputError, concrete
 
 
 def is_inexact(dtype: Any) -> bool:
-    """Whether numbers of this type can move a little: float or complex."""
+    """Whether a type can have derivatives: float or complex."""
     return jnp.issubdtype(dtype, np.inexact)
 
 
@@ -32,8 +32,8 @@ class Rule:
     def __init__(self, primitive: Any, params: dict[str, Any]):
         self.primitive, self.params = primitive, params
         self._compiled = (self._push, self._pull)
-        # JAX makes the parameters of a custom derivative anew in each trace, so what
-        # is compiled for them would not be met again.
+        # JAX creates new parameters of a custom derivative in each trace, so a compiled
+        # function for them would never be reused.
         if not primitive.name.startswith("custom"):
             self._compiled = (
                 jax.jit(self._push, static_argnums=0),
@@ -41,13 +41,13 @@ class Rule:
             )
 
     def evaluate(self, inputs: Sequence[Any]) -> list[Any]:
-        """The outputs."""
+        """The outputs of the step."""
         bound = self.primitive.get_bind_params(self.params)
         outputs = self.primitive.bind(*inputs, **bound)
         return list(outputs) if self.primitive.multiple_results else [outputs]
 
     def push(self, positions: tuple[int, ...], inputs, tangents) -> list[Any]:
-        """How the inexact outputs move when the inputs at `positions` do."""
+        """The tangents of the inexact outputs, given those of the inputs at `positions`."""
         inside = not concrete((inputs, tangents))  # of another compiled function
         run = self._push if inside else self._compiled[0]
         try:
@@ -57,12 +57,12 @@ class Rule:
                 raise
             raise InputError(
                 "a function with a custom_vjp has no forward mode as one step, since "
-                "its own rule goes backwards; trace with step_into='custom' to see and "
+                "it only defines a reverse rule; trace with step_into='custom' to see and "
                 "differentiate its steps, or use reverse mode."
             ) from error
 
     def pull(self, positions: tuple[int, ...], inputs, cotangents) -> list[Any]:
-        """What each input at `positions` receives from the outputs' cotangents."""
+        """The cotangents of the inputs at `positions`, given those of the outputs."""
         inside = not concrete((inputs, cotangents))
         run = self._pull if inside else self._compiled[1]
         try:
@@ -72,8 +72,8 @@ class Rule:
                 raise
             raise InputError(
                 "a while loop has no reverse mode as one step, since the number of its "
-                "turns is not known beforehand; trace with step_into='while' to "
-                "unroll the turns it takes here, or use forward mode."
+                "iterations is not known beforehand; trace with step_into='while' to "
+                "unroll the iterations it takes here, or use forward mode."
             ) from error
 
     def moving(self, positions: tuple[int, ...], inputs: Sequence[Any]):

@@ -1,9 +1,9 @@
-r"""When each value is made, kept, made again and forgotten in reverse mode.
+r"""The schedule of reverse mode: when each value is computed, stored and released.
 
-Cuts divide the steps into segments. On the way forward only the values that cross a cut
-are kept. On the way back each segment is computed again from the kept values, except
-for what no derivative reads, then its adjoints are pulled and its values forgotten.
-A cut after every step keeps everything: plain reverse mode.
+Cuts divide the steps into segments. The forward pass stores only the values that cross a
+cut. The backward pass recomputes each segment from the stored values (except for values
+that no derivative needs), propagates its adjoints and releases its values. With a cut
+after every step everything is stored: plain reverse mode.
 """
 
 from collections.abc import Iterable
@@ -15,32 +15,32 @@ FORWARD, RECOMPUTE, BACKWARD = "forward", "recompute", "backward"
 
 
 class Event(NamedTuple):
-    """One step run in one direction."""
+    """One run of a step, forward or backward."""
 
     kind: str
     """`forward`, `recompute` or `backward`."""
     step: int
-    """Its number."""
+    """The number of the step."""
     forget: tuple[int, ...]
-    """Values that nothing reads any more."""
+    """The values that are not needed any more."""
     live: int
-    """Bytes of values and adjoints held right after it, before forgetting."""
+    """The memory of values and adjoints right after it, in bytes."""
 
 
 class Schedule(NamedTuple):
-    """What happens, in order."""
+    """The events of a run, in order."""
 
     events: tuple[Event, ...]
     kept: tuple[int, ...]
-    """Values held when the forward pass ends."""
+    """The values stored at the end of the forward pass."""
 
     @property
     def peak(self) -> int:
-        """The most bytes held at once, arguments and their gradient not counted."""
+        """Peak memory in bytes, without the arguments and their gradient."""
         return max((event.live for event in self.events), default=0)
 
     def steps(self, kind: str) -> list[int]:
-        """The steps run in this way."""
+        """The numbers of the steps with this kind of event."""
         return [event.step for event in self.events if event.kind == kind]
 
 
@@ -50,27 +50,31 @@ def even_cuts(n_steps: int, segments: int) -> tuple[int, ...]:
 
 
 def schedule(program: Program, cuts: Iterable[int]) -> Schedule:
-    """Plan reverse mode with these cuts (a cut stands after the step it names)."""
+    """Plan reverse mode with these cuts, each after the step with this number."""
     return _Planner(program, tuple(sorted({*cuts, len(program.steps)}))).plan()
 
 
 class _Planner:
-    """Follows what is held in memory."""
+    """Simulates the memory of a run to plan its events."""
 
     def __init__(self, program: Program, cuts: tuple[int, ...]):
         self.program, self.cuts = program, cuts
         self.made = {v: s.number for s in program.steps for v in s.outputs}
         self.last = program.last_use()
-        self.held: dict[str, set[int]] = {"value": set(), "adjoint": set()}
+        self.in_memory: dict[str, set[int]] = {"value": set(), "adjoint": set()}
         self.events: list[Event] = []
 
     def plan(self) -> Schedule:
         kept = {v for v in self.made if self._crosses_a_cut(v)}
         for step in self.program.steps:
-            gone = {v for v in self.held["value"] if self.last.get(v, 0) <= step.number}
-            self._record(FORWARD, step, made=step.outputs, gone=gone - kept)
-        self.held["value"] &= kept
-        self.held["adjoint"] |= self.program.active.intersection(self.program.outputs)
+            released = {
+                v for v in self.in_memory["value"] if self.last.get(v, 0) <= step.number
+            }
+            self._record(FORWARD, step, made=step.outputs, released=released - kept)
+        self.in_memory["value"] &= kept
+        self.in_memory["adjoint"] |= self.program.active.intersection(
+            self.program.outputs
+        )
         first = (0, *self.cuts)
         for low, high in reversed(list(zip(first, self.cuts, strict=False))):
             self._back(self.program.steps[low:high])
@@ -80,33 +84,37 @@ class _Planner:
         return any(self.made[v] <= cut < self.last.get(v, 0) for cut in self.cuts)
 
     def _back(self, segment: tuple[Step, ...]) -> None:
-        pulled = [s for s in segment if self._is_pulled(s)]
-        needed = {v for s in pulled for v in s.inputs if v in self.made}
+        differentiated = [s for s in segment if self._has_adjoint(s)]
+        needed = {v for s in differentiated for v in s.inputs if v in self.made}
         again = []
         for step in reversed(segment):
-            if needed.intersection(step.outputs) - self.held["value"]:
+            if needed.intersection(step.outputs) - self.in_memory["value"]:
                 again.append(step)
                 needed.update(v for v in step.inputs if v in self.made)
         for step in reversed(again):
-            self._record(RECOMPUTE, step, made=step.outputs, gone=set())
-        for step in reversed(pulled):
+            self._record(RECOMPUTE, step, made=step.outputs, released=set())
+        for step in reversed(differentiated):
             positions = self.program.moving(step)
             received = [
                 step.inputs[p] for p in positions if step.inputs[p] in self.made
             ]
-            self._record(BACKWARD, step, adjoints=received, gone=set(step.outputs))
-            self.held["adjoint"] -= set(step.outputs)
-        self.held["value"] -= {v for s in segment for v in s.outputs}
+            self._record(BACKWARD, step, adjoints=received, released=set(step.outputs))
+            self.in_memory["adjoint"] -= set(step.outputs)
+        self.in_memory["value"] -= {v for s in segment for v in s.outputs}
 
-    def _is_pulled(self, step: Step) -> bool:
+    def _has_adjoint(self, step: Step) -> bool:
         return bool(
             self.program.moving(step) and self.program.active.intersection(step.outputs)
         )
 
-    def _record(self, kind: str, step: Step, *, made=(), adjoints=(), gone=()) -> None:
-        self.held["value"].update(made)
-        self.held["adjoint"].update(adjoints)
+    def _record(
+        self, kind: str, step: Step, *, made=(), adjoints=(), released=()
+    ) -> None:
+        self.in_memory["value"].update(made)
+        self.in_memory["adjoint"].update(adjoints)
         values = self.program.values
-        live = sum(values[v].nbytes for held in self.held.values() for v in held)
-        self.held["value"] -= set(gone)
-        self.events.append(Event(kind, step.number, tuple(sorted(gone)), live))
+        live = sum(
+            values[v].nbytes for in_memory in self.in_memory.values() for v in in_memory
+        )
+        self.in_memory["value"] -= set(released)
+        self.events.append(Event(kind, step.number, tuple(sorted(released)), live))

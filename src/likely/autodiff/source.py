@@ -1,9 +1,9 @@
-"""Where a step comes from: the reader's file, line and expression, and its name there.
+"""The source of a step: the user's file, line and expression, and the variable name.
 
 JAX keeps the Python call stack of every primitive. A frame of it is a code object and
-the instruction that ran, which is enough to find the source expression, and, in the
-instruction after it, the variable the result is stored in. So a trace speaks with the
-names its author chose. Where a stack is missing, so are these, and nothing else.
+the instruction that ran, which is enough to find the source expression and, in the
+instruction after it, the variable in which the result is stored. So a trace shows the
+names of the source. Without a stack only these names and locations are missing.
 """
 
 import dis
@@ -33,13 +33,13 @@ class Frame(NamedTuple):
 
 
 class Where(NamedTuple):
-    """A place in the reader's source."""
+    """A location in the user's source."""
 
     file: str
     line: int
     function: str
     code: str
-    """The expression, where the source can be read."""
+    """The expression, if the source can be read."""
 
     def __str__(self) -> str:
         return f"{os.path.basename(self.file)}:{self.line}"
@@ -48,29 +48,31 @@ class Where(NamedTuple):
 class Stack(NamedTuple):
     """The call stack of a step, innermost first."""
 
-    readers: tuple[Frame, ...] = ()
-    """The reader's frames."""
+    user_frames: tuple[Frame, ...] = ()
+    """The frames of the user's code."""
     all: tuple[Any, ...] = ()
-    """All frames, JAX's too, as tracebacks that can be compared."""
+    """All frames, including those of JAX, as comparable tracebacks."""
 
     def inside(self, outer: "Stack") -> "Stack":
-        """This stack as part of a call that has the outer one."""
-        return Stack(self.readers + outer.readers, self.all + outer.all)
+        """This stack inside a call with the outer stack."""
+        return Stack(self.user_frames + outer.user_frames, self.all + outer.all)
 
 
 def stack_of(equation: Any) -> Stack:
-    """The call stack of an equation; frames of libraries are not the reader's."""
+    """The call stack of an equation; frames of libraries are not user frames."""
     traceback: Any = getattr(getattr(equation, "source_info", None), "traceback", None)
     if not hasattr(traceback, "raw_frames"):
         return Stack()
     pairs = zip(*traceback.raw_frames(), strict=True)
-    readers = [Frame(code, at) for code, at in pairs if is_readers(code.co_filename)]
-    return Stack(tuple(readers), (traceback,))
+    user_frames = [
+        Frame(code, at) for code, at in pairs if is_user_code(code.co_filename)
+    ]
+    return Stack(tuple(user_frames), (traceback,))
 
 
 @functools.lru_cache(maxsize=4096)
-def is_readers(file: str) -> bool:
-    """Whether a file is the reader's own, or this library's, and no other library's."""
+def is_user_code(file: str) -> bool:
+    """Whether a file belongs to the user or to this library, not to another library."""
     if file.startswith(_LIKELY):
         return not file.startswith(_HERE)
     return not (file.startswith(_LIBRARIES) or file.startswith("<@beartype"))
@@ -82,7 +84,7 @@ def is_jax(source: str) -> bool:
 
 
 def where(frames: tuple[Frame, ...]) -> Where | None:
-    """The place the innermost frame stands at."""
+    """The location of the innermost frame."""
     if not frames:
         return None
     code, instruction = frames[0]
@@ -97,12 +99,12 @@ def where(frames: tuple[Frame, ...]) -> Where | None:
 
 
 def variable_names(stacks: Sequence[Stack]) -> list[str | None]:
-    """The variable each result is stored in, given the stacks of consecutive steps.
+    """The variable in which each result is stored, given the stacks of consecutive steps.
 
-    One statement often makes several steps; the last of them is its value. The same
-    stack again is the statement's next turn in a loop.
+    One statement often has several steps; the last of them is its value. The same stack
+    again is the next iteration of a loop around the statement.
     """
-    keys = [_assignment(stack.readers) for stack in stacks]
+    keys = [_assignment(stack.user_frames) for stack in stacks]
     names: list[str | None] = []
     for i, key in enumerate(keys):
         goes_on = i + 1 < len(keys) and keys[i + 1] == key

@@ -1,4 +1,4 @@
-"""How small should the step of a difference be?"""
+"""The best step size of a finite difference."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,15 +15,15 @@ from likely.core.precision import float64
 
 @dataclass(frozen=True)
 class StepAdvice:
-    """The error of each difference for many steps, and the best step of each."""
+    """The error of each method for many step sizes, and the best step size of each."""
 
     steps: np.ndarray = field(repr=False)
     errors: dict[str, np.ndarray] = field(repr=False)
-    """Relative error by method."""
+    """The relative errors by method."""
 
     @property
     def best(self) -> dict[str, float]:
-        """The step whose neighbourhood has the least error, by method."""
+        """The step size whose neighbourhood has the smallest error, by method."""
         found = {}
         for method, error in self.errors.items():
             wide = np.pad(error, 1, mode="edge")
@@ -44,13 +44,13 @@ class StepAdvice:
 
 
 def step_advice(f: Callable, *args: Any, **options: Any) -> StepAdvice:
-    """Measure how the error of differences depends on the step.
+    """Measure how the error of finite differences depends on the step size.
 
-    The true derivative is JAX's. Large steps cut off the Taylor series, small ones
-    drown in rounding; the best lies between.
+    The reference is JAX's derivative. Large steps have a large truncation error, small
+    ones a large rounding error; the best lies between.
 
     Args:
-        f: a function of floats to a float.
+        f: a function from floats to a float.
         *args: arrays, numbers or pytrees.
         **options: `argnums`, `has_aux` and keyword arguments of `f`.
     """
@@ -69,11 +69,11 @@ def step_advice(f: Callable, *args: Any, **options: Any) -> StepAdvice:
             pairs = zip(leaves, scale, strict=True)
             return call.value(*(x + h * s for x, s in pairs))
 
-        ahead = np.array([run(h) for h in steps])
-        behind = np.array([run(-h) for h in steps])
+        above = np.array([run(h) for h in steps])
+        below = np.array([run(-h) for h in steps])
     slopes = {
-        "forward": (ahead - np.asarray(value)) / steps,
-        "central": (ahead - behind) / (2 * steps),
+        "forward": (above - np.asarray(value)) / steps,
+        "central": (above - below) / (2 * steps),
     }
     size = max(abs(float(slope)), np.finfo(float).tiny)
     return StepAdvice(

@@ -1,12 +1,12 @@
-r"""Gradients through sampling: two estimators of the same thing.
+r"""Gradients of expectations: the score-function and reparameterised estimators.
 
 For $z \sim N(μ, LL^\top)$ and any f, the gradient of $E\,f(z)$ is the mean of either of
 
 $$\text{score function:}\quad f(z)\, \nabla \log p(z; μ, L), \qquad
   \text{reparameterised:}\quad \nabla f(μ + L ε),\; ε \sim N(0, I).$$
 
-The first needs only values of f, the second its derivative, and is usually far less
-noisy, since it knows in which direction f rises.
+The first needs only values of f. The second needs the derivative of f and usually has a
+much smaller variance.
 """
 
 from collections.abc import Callable
@@ -35,13 +35,13 @@ def reparameterised(
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean of an estimator over the samples, and how much single samples vary."""
+    """The mean of an estimator over the samples, and its variance."""
 
     mean: np.ndarray
     variance: np.ndarray
-    """Of one sample's estimate, entry by entry."""
+    """The variance of one sample's estimate, entry by entry."""
     standard_error: np.ndarray
-    """Of the mean."""
+    """The standard error of the mean."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ class GradientEstimates:
 
     samples: int
     score_function: dict[str, Estimate]
-    """By `mean` and `factor`."""
+    """The estimates by parameter, `mean` and `factor`."""
     reparameterised: dict[str, Estimate]
 
     @property
     def variance_ratio(self) -> dict[str, float]:
-        """How many times noisier the score function is (total variance)."""
+        """The total variance of the score function, relative to the reparameterised one."""
         return {
             name: float(
                 self.score_function[name].variance.sum()
@@ -85,14 +85,14 @@ class GradientEstimates:
 def gradient_estimates(
     f: Callable[[Array], Array], mean: Any, factor: Any, *, samples: int, key: Key
 ) -> GradientEstimates:
-    """Estimate the gradient of E f(z), z ~ N(μ, LLᵀ), in both ways.
+    """Estimate the gradient of E f(z), z ~ N(μ, LLᵀ), with both estimators.
 
     Args:
-        f: of one z ~ (d,), to a number.
+        f: a function of one z ~ (d,) to a number.
         mean: μ ~ (d,).
         factor: L ~ (d, d), lower triangular, or (d,) standard deviations.
-        samples: how many z are drawn.
-        key: for drawing them.
+        samples: the number of samples z.
+        key: the random key of the samples.
     """
     with float64():
         mu = jnp.asarray(mean, jnp.float64)
@@ -104,7 +104,7 @@ def gradient_estimates(
 
 
 def _both(f: Callable, mu: Array, L: Array, noise: Array):
-    """Each sample's two gradients by (μ, L)."""
+    """Both estimates of the gradient with respect to (μ, L), for each sample."""
     z = jax.lax.stop_gradient(reparameterised(mu, L, noise))
 
     def log_density(mu, L, z):

@@ -1,4 +1,4 @@
-"""A graph as SVG: edges below, boxes above."""
+"""A computation graph as SVG."""
 
 import html
 
@@ -6,7 +6,7 @@ from likely.autodiff.layout import Graph, Node
 
 
 def svg(drawing: Graph) -> str:
-    """The picture; boxes are `n7` and edges `e3-7`, by the numbers of the values."""
+    """The SVG text; boxes have the id `n7` and edges `e3-7`, by the numbers of values."""
     size = f"{drawing.width:.0f}", f"{drawing.height:.0f}"
     lines = [_edge(drawing.nodes[a], drawing.nodes[b]) for a, b in drawing.edges]
     boxes = [_box(node) for node in drawing.nodes.values()]
@@ -18,8 +18,8 @@ def svg(drawing: Graph) -> str:
 
 def _edge(a: Node, b: Node) -> str:
     y0, y1 = a.y + a.height / 2, b.y - b.height / 2
-    bend = max((y1 - y0) / 2, 14)
-    path = f"M{a.x:.0f} {y0:.0f}C{a.x:.0f} {y0 + bend:.0f} {b.x:.0f} {y1 - bend:.0f} "
+    pull = max((y1 - y0) / 2, 14)
+    path = f"M{a.x:.0f} {y0:.0f}C{a.x:.0f} {y0 + pull:.0f} {b.x:.0f} {y1 - pull:.0f} "
     return f'<path id="e{a.value}-{b.value}" d="{path}{b.x:.0f} {y1:.0f}"/>'
 
 

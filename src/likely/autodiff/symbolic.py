@@ -1,4 +1,4 @@
-"""The expression that a function of scalars computes, from its steps."""
+"""Symbolic expressions from traced functions of scalars."""
 
 import inspect
 from collections.abc import Callable
@@ -18,10 +18,10 @@ from likely.core.checks import InputError
 
 
 def symbolic(f: Callable) -> Expression:
-    """The expression that a function of scalars computes, in its parameters' names.
+    """The expression that a function of scalars computes, in the names of its parameters.
 
     Args:
-        f: written with Python's operators and `jax.numpy`, without branches.
+        f: a function of Python operators and `jax.numpy`, without branches.
     """
     names = list(inspect.signature(f).parameters)
     call = Arguments(f, (0.5,) * len(names), {}, argnums=None, has_aux=False)

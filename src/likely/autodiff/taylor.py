@@ -1,11 +1,11 @@
 r"""Gradients, directional derivatives, Jacobian layouts and Taylor models.
 
-Numerator layout (002): $J_{ij} = \partial y_i/\partial x_j$, so row i is the gradient of
+Numerator layout: $J_{ij} = \partial y_i/\partial x_j$, so row i is the gradient of
 output i, column j the effect of input j, $J \sim (m, n)$ for $f: R^n \to R^m$ and
-$J_{g \circ f} = J_g J_f$. Denominator layout (004) is the transpose, (n, m), and the chain
+$J_{g \circ f} = J_g J_f$. Denominator layout is the transpose, (n, m), and the chain
 rule runs the other way: $J_f J_g$.
 
-Everything is computed in float64 and handed out as NumPy arrays.
+Everything is computed in float64 and returned as NumPy arrays.
 """
 
 import math
@@ -24,13 +24,13 @@ LAYOUTS = ("numerator", "denominator")
 
 
 def gradient(f: Callable, x: Any) -> np.ndarray:
-    """∇f(x), shaped like x."""
+    """The gradient ∇f(x), shaped like x."""
     with float64():
         return np.asarray(jax.grad(f)(_double(x)))
 
 
 def directional_derivative(f: Callable, x: Any, v: Any) -> np.ndarray:
-    r"""$D_v f(x) = \nabla f(x) \cdot v$: one run of forward mode, no gradient needed."""
+    r"""$D_v f(x) = \nabla f(x) \cdot v$: computed by one run of forward mode."""
     with float64():
         return np.asarray(jax.jvp(f, (_double(x),), (_double(v),))[1])
 
@@ -39,8 +39,8 @@ def jacobian(f: Callable, x: Any, layout: str = "numerator") -> np.ndarray:
     """The matrix of partial derivatives of a function of one vector.
 
     Args:
-        f: from n numbers to m numbers.
-        x: (n,).
+        f: a function from n numbers to m numbers.
+        x: the point, (n,).
         layout: `numerator` (m, n) or `denominator` (n, m).
     """
     _check_layout(layout)
@@ -50,7 +50,7 @@ def jacobian(f: Callable, x: Any, layout: str = "numerator") -> np.ndarray:
 
 
 def chain_rule(outer: Any, inner: Any, layout: str = "numerator") -> np.ndarray:
-    """The Jacobian of outer ∘ inner from theirs, both in this layout."""
+    """The Jacobian of outer ∘ inner from the two Jacobians, all in this layout."""
     _check_layout(layout)
     return outer @ inner if layout == "numerator" else inner @ outer
 
@@ -66,7 +66,7 @@ def _double(x: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class TaylorModel:
-    r"""$f(a) + J (x-a) \,[\, + \tfrac12 (x-a)^\top H (x-a)]$: f as seen from a."""
+    r"""$f(a) + J (x-a) \,[\, + \tfrac12 (x-a)^\top H (x-a)]$: the Taylor model of f at a."""
 
     f: Callable = field(repr=False)
     at: np.ndarray
@@ -78,26 +78,26 @@ class TaylorModel:
 
     @property
     def order(self) -> int:
-        """1 or 2."""
+        """The order of the model, 1 or 2."""
         return 1 if self.curvature is None else 2
 
     def __call__(self, x: Any) -> np.ndarray:
-        """The model's value."""
+        """The value of the model at x."""
         step = _double(x) - self.at
         axes = step.ndim
         value = self.value + np.tensordot(self.slope, step, axes)
         if self.curvature is not None:
-            bent = np.tensordot(self.curvature, step, axes)
-            value = value + 0.5 * np.tensordot(bent, step, axes)
+            product = np.tensordot(self.curvature, step, axes)
+            value = value + 0.5 * np.tensordot(product, step, axes)
         return np.asarray(value)
 
     def remainder(self, x: Any) -> np.ndarray:
-        """f(x) − model(x), measured."""
+        """The measured remainder f(x) − model(x)."""
         with float64():
             return np.asarray(self.f(_double(x)) - self(x))
 
     def remainder_order(self, direction: Any, steps: tuple = (2e-2, 1e-2)) -> float:
-        """The power of the step that the remainder falls with: order + 1 if f is smooth."""
+        """The measured order of the remainder in the step: order + 1 if f is smooth."""
         far, near = (
             np.linalg.norm(self.remainder(self.at + h * _double(direction)))
             for h in steps
@@ -109,8 +109,8 @@ def taylor(f: Callable, at: Any, order: int = 2) -> TaylorModel:
     """The first- or second-order Taylor model of a function.
 
     Args:
-        f: of one array, to a number or an array.
-        at: where it is expanded.
+        f: a function of one array to a number or an array.
+        at: the point of expansion.
         order: 1 (linearisation) or 2.
     """
     if order not in (1, 2):
@@ -133,15 +133,15 @@ class TaylorSeries:
     derivatives: tuple[float, ...]
     """f(x₀), f'(x₀), ..., f⁽ⁿ⁾(x₀)."""
     next_derivative: Callable = field(repr=False)
-    """f⁽ⁿ⁺¹⁾ as a function."""
+    """The derivative f⁽ⁿ⁺¹⁾ as a function."""
 
     @property
     def order(self) -> int:
-        """n."""
+        """The degree n of the polynomial."""
         return len(self.derivatives) - 1
 
     def __call__(self, x: float) -> float:
-        """The polynomial's value."""
+        """The value of the polynomial at x."""
         step = x - self.at
         terms = (
             d * step**k / math.factorial(k) for k, d in enumerate(self.derivatives)
@@ -149,12 +149,12 @@ class TaylorSeries:
         return float(sum(terms))
 
     def remainder(self, x: float) -> float:
-        """f(x) − polynomial, measured."""
+        """The measured remainder f(x) − polynomial(x)."""
         with float64():
             return float(self.f(_double(x))) - self(x)
 
     def integral_remainder(self, x: float) -> float:
-        r"""$\int_{x_0}^x f^{(n+1)}(t)\,(x-t)^n/n!\, dt$: the same number, by the theorem."""
+        r"""$\int_{x_0}^x f^{(n+1)}(t)\,(x-t)^n/n!\, dt$: the remainder as an integral."""
 
         def integrand(t: float) -> float:
             with float64():

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-SHOWN = 8
-"""Arrays of at most this many entries are written out."""
+MAX_SHOWN_ENTRIES = 8
+"""Arrays with at most this many entries are shown in full."""
 
 
 def number(value: Any, digits: int = 4) -> str:
-    """A scalar, short."""
+    """A scalar as short text."""
     value = np.asarray(value)[()]
     if isinstance(value, np.bool_ | np.integer):
         return str(value)
@@ -20,8 +20,8 @@ def number(value: Any, digits: int = 4) -> str:
     return f"{value:.{digits}g}" if value else "0"
 
 
-def array(value: Any, shown: int = SHOWN, digits: int = 4) -> str:
-    """An array: all its entries where they are few, else their range and mean."""
+def array(value: Any, shown: int = MAX_SHOWN_ENTRIES, digits: int = 4) -> str:
+    """An array as text: all entries if there are few, else their range and mean."""
     if not isinstance(getattr(value, "dtype", None), np.dtype):
         return "a random key" if hasattr(value, "dtype") else str(value)
     value = np.asarray(value)
@@ -43,19 +43,19 @@ def array(value: Any, shown: int = SHOWN, digits: int = 4) -> str:
 
 
 def nested(value: Any, write: Callable[[Any], str]) -> str:
-    """The entries of an array in brackets, as many as it has axes."""
+    """The entries of an array in nested brackets."""
     if np.ndim(value) == 0:
         return write(np.asarray(value)[()])
     return f"[{', '.join(nested(row, write) for row in value)}]"
 
 
 def shape(dims: Sequence[int]) -> str:
-    """(2, 3) as 2×3; a scalar as nothing."""
+    """A shape as text: (2, 3) as 2×3, () as ""."""
     return "×".join(map(str, dims))
 
 
 def count(value: int | float) -> str:
-    """A large count, short: 1,234 and 12.3k and 4.56M."""
+    """A large count as short text: 1,234 or 12.3k or 4.56M."""
     for limit, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= limit:
             return f"{value / (limit if limit > 1e4 else 1e3):.3g}{unit}"
@@ -63,8 +63,8 @@ def count(value: int | float) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], width: int = 44) -> str:
-    """Columns under a head, two spaces apart; long cells are cut."""
-    cells = [[_cut(str(cell), width) for cell in row] for row in rows]
+    """A table with a header; long cells are truncated, empty columns left out."""
+    cells = [[_truncated(str(cell), width) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
     used = [i for i in range(len(head)) if not cells or any(row[i] for row in cells)]
 
@@ -75,5 +75,5 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], width: int = 44) -
     return "\n".join([line(head), rule, *map(line, cells)])
 
 
-def _cut(text: str, width: int) -> str:
+def _truncated(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,4 +1,4 @@
-r"""Backpropagation through time: who in the past is to blame for a loss now.
+r"""Backpropagation through time: the gradient of a recurrent network by time step.
 
 For $h_t = \text{cell}(θ, h_{t-1}, x_t)$ and a loss $L = \sum_t L_t(h_t)$,
 
@@ -28,18 +28,18 @@ class ThroughTime:
     """The gradient of a recurrent network, split by time of loss and time of use."""
 
     losses: np.ndarray
-    """L_t ~ (T,)."""
+    """The losses L_t ~ (T,)."""
     states: np.ndarray
-    """h_t ~ (T, d)."""
+    """The states h_t ~ (T, d)."""
     parts: np.ndarray = field(repr=False)
-    """∂L_t/∂θ by way of step s ~ (T, T, p): zero for s > t."""
+    """The part of ∂L_t/∂θ through step s ~ (T, T, p): zero for s > t."""
     carried: np.ndarray = field(repr=False)
-    """‖∂h_t/∂h_s‖ ~ (T, T), spectral norm: zero for s > t."""
+    """The spectral norm ‖∂h_t/∂h_s‖ ~ (T, T): zero for s > t."""
     unravel: Callable = field(repr=False)
 
     @property
     def gradient(self) -> Any:
-        """∂L/∂θ, shaped like θ: all parts added up."""
+        """The gradient ∂L/∂θ, shaped like θ: the sum of all parts."""
         with float64():
             whole = self.unravel(jnp.asarray(self.parts.sum(axis=(0, 1))))
             return jax.tree.map(np.asarray, whole)
@@ -61,15 +61,16 @@ class ThroughTime:
 def through_time(
     cell: Callable, loss: Callable, theta: Any, *, start: Any, inputs: Any, targets: Any
 ) -> ThroughTime:
-    """Run a recurrent cell and take its gradient apart.
+    """Run a recurrent cell and split its gradient by time of loss and time of use.
 
     Args:
-        cell: (θ, h, x) to the next h ~ (d,).
-        loss: (θ, h, y) to a number, at each time; θ's part in it is counted at s = t.
-        theta: parameters, any tree.
-        start: h before the first step ~ (d,).
-        inputs: x_t, first axis time.
-        targets: y_t, first axis time.
+        cell: a function of (θ, h, x) to the next h ~ (d,).
+        loss: a function of (θ, h, y) to a number, at each time; its direct dependence on θ
+            is counted at s = t.
+        theta: the parameters, any pytree.
+        start: the state h before the first step ~ (d,).
+        inputs: the inputs x_t; the first axis is time.
+        targets: the targets y_t; the first axis is time.
     """
     with float64():
         theta = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float64), theta)
@@ -105,7 +106,7 @@ def _step(cell: Callable, loss: Callable, unravel: Callable, flat: Any, now: Any
 def _parts(
     by_theta: np.ndarray, by_state: np.ndarray, direct: np.ndarray, adjoint: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """∂L_t/∂θ by way of step s, and the sizes of the Jacobians carried from s to t."""
+    """The parts of ∂L_t/∂θ through step s, and the norms of the Jacobians from s to t."""
     steps, width, size = by_theta.shape
     parts, carried = np.zeros((steps, steps, size)), np.zeros((steps, steps))
     for t in range(steps):

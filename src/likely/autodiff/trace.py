@@ -1,4 +1,4 @@
-"""A function run once, with every step, value, tangent and adjoint there to be read."""
+"""Traces: a function call with every step, value, tangent and adjoint."""
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from likely.autodiff import modes
-from likely.autodiff.arguments import Arguments, to_host
+from likely.autodiff.arguments import Arguments, to_numpy
 from likely.autodiff.backprop import Backprop, backprop
 from likely.autodiff.builder import replaying
 from likely.autodiff.checkpointed import Checkpointed, follow
@@ -20,12 +20,12 @@ from likely.autodiff.page import embedded, page
 from likely.autodiff.passes import Forward, Reverse
 from likely.autodiff.program import Program, Step, Value
 from likely.autodiff.schedule import even_cuts, schedule
+from likely.autodiff.step_formulas import formula
 from likely.autodiff.text import array, shape, table
-from likely.autodiff.vocabulary import formula
 from likely.core.checks import InputError
 
-LARGE = 100_000
-"""Programs with more numbers than this are compiled as a whole, smaller ones by step."""
+MAX_STEPWISE_SIZE = 100_000
+"""Programs with more array entries than this are compiled as a whole, others by step."""
 
 
 def trace(
@@ -41,17 +41,18 @@ def trace(
     """Turn a call `f(*args, **kwargs)` into a `Trace`.
 
     Args:
-        f: any function that JAX can trace; a model, an objective, a lambda.
+        f: any function that JAX can trace: a model, an objective, a lambda.
         *args: its arguments: arrays, numbers, pytrees, modules.
         argnums: the arguments that derivatives are taken with respect to; all of
             them by default.
         has_aux: whether `f` returns (result, something else), as objectives do; the
             rest is left out.
-        step_into: what is shown as its steps and not as one step: any of "jit",
-            "library", "custom", "scan", "while", "cond", or "all".
-        limit: the most turns of a loop that are unrolled.
-        compiled: whether the program is compiled as a whole or step by step; steps are
-            quicker where similar ones were met before. By default large programs are.
+        step_into: the calls that are expanded into their steps: any of "jit", "library",
+            "custom", "scan", "while", "cond", or "all".
+        limit: the largest number of loop iterations to unroll.
+        compiled: whether the program is compiled as a whole or step by step; single steps
+            are faster where similar ones were compiled before. By default only large
+            programs are compiled as a whole.
         **kwargs: further arguments, held constant.
 
     Example:
@@ -62,13 +63,13 @@ def trace(
 
 
 class Trace:
-    """The steps of a call: read them, push tangents through, pull adjoints back."""
+    """The steps of a call, with forward mode, reverse mode and their costs."""
 
     def __init__(
         self, arguments: Arguments, program: Program, compiled: bool | None = None
     ):
         self.arguments, self.program = arguments, program
-        large = sum(value.size for value in program.values) > LARGE
+        large = sum(value.size for value in program.values) > MAX_STEPWISE_SIZE
         self.compiled = large if compiled is None else compiled
         self._jobs: dict[Callable, Callable] = {}
         self.names = [value.name for value in program.values]
@@ -83,16 +84,16 @@ class Trace:
 
     @functools.cached_property
     def values(self) -> dict[int, Any]:
-        """Every value, by its number, as NumPy arrays."""
+        """All values by number, as NumPy arrays."""
         leaves = self.arguments.leaves
         if self.program.known.keys() >= self.program.makers().keys():
             given = dict(zip(self.program.inputs, leaves, strict=True))
-            return to_host(given | self.program.constants | self.program.known)
+            return to_numpy(given | self.program.constants | self.program.known)
         return self.run(modes.evaluate, leaves)
 
     @property
     def output(self) -> Any:
-        """What the function returned."""
+        """The result of the function."""
         return self.shaped_like_output([self.values[i] for i in self.program.outputs])
 
     def named(self, name: str) -> Value:
@@ -111,35 +112,36 @@ class Trace:
         return self.values[self.named(name).index]
 
     def formula(self, step: Step) -> str:
-        """What a step computes, as text."""
+        """The formula of a step, as text."""
         return formula(self.program, step, self.names)
 
     @property
     def result_name(self) -> str:
-        """What derivatives are of: L in ∂L/∂z."""
+        """The name of the differentiated result, L in ∂L/∂z."""
         outputs = self.program.outputs
         return self.names[outputs[0]] if len(outputs) == 1 else "result"
 
     def adjoint_name(self, i: int) -> str:
-        """How an adjoint is written: δ² for z of layer 2, else ∂L/∂a."""
+        """The name of an adjoint: δ² for z of layer 2, else ∂L/∂a."""
         return self._deltas.get(i, f"∂{self.result_name}/∂{self.names[i]}")
 
     def forward(self, *tangents: Any) -> Forward:
-        """Forward mode: how every value moves along a direction.
+        """Forward mode: the tangent of every value along a direction of the arguments.
 
         Args:
             *tangents: the direction, one for each argument and shaped like it; None
-                for an argument that stays. Without any: ones. One tuple will do.
+                for an argument that is held constant. Ones by default. They may also be
+                given as one tuple.
         """
         given = self.arguments.tangents(self.program, tangents)
         return Forward(self, self.run(modes.forward, self.values, given))
 
     def reverse(self, cotangent: Any = 1.0) -> Reverse:
-        """Reverse mode: what every value is worth to the result.
+        """Reverse mode: the adjoint of every value.
 
         Args:
-            cotangent: the adjoint of the result, shaped like it; one number stands for
-                an array full of it.
+            cotangent: the adjoint of the result, shaped like it; one number is used for
+                all entries.
         """
         given = self.arguments.cotangents(self.program, cotangent)
         adjoints, sent = self.run(modes.reverse, self.values, given)
@@ -149,7 +151,7 @@ class Trace:
         """The input and weight Jacobians of every step.
 
         Args:
-            largest: Jacobians with more entries than this are named and not computed.
+            largest: Jacobians with more entries than this are listed but not computed.
         """
         return local_jacobians(self, largest)
 
@@ -164,11 +166,12 @@ class Trace:
         at: Sequence[int] | None = None,
         cotangent: Any = 1.0,
     ) -> Checkpointed:
-        """Reverse mode that keeps only checkpoints.
+        """Reverse mode that stores only checkpoints.
 
         Args:
-            segments: of equal length; the root of the number of steps by default.
-            at: instead, the steps whose results are kept.
+            segments: the number of segments of equal length; by default the square root
+                of the number of steps.
+            at: instead, the steps whose results are stored.
             cotangent: the adjoint of the result.
         """
         n = len(self.steps)
@@ -186,18 +189,18 @@ class Trace:
         """Operations, bytes, stored values and peak memory of each mode.
 
         Args:
-            segments: of the checkpointed mode.
-            xla: whether to ask XLA for its own count as well.
+            segments: the number of segments of the checkpointed mode.
+            xla: whether to include the counts of XLA.
         """
         with jax.enable_x64(self.arguments.double), replaying():
             return cost(self, segments, xla=xla)
 
     def shaped_like_output(self, leaves: Sequence[Any]) -> Any:
-        """Numbers for the results, put back into the shape the function returned."""
+        """Numbers for the outputs, in the structure that the function returned."""
         return jax.tree.unflatten(self.arguments.out_tree, leaves)
 
     def shaped_like_arguments(self, leaves: dict[int, Any]) -> Any:
-        """Numbers for the variables, put back into the shape of the arguments."""
+        """Numbers for the variables, in the structure of the arguments."""
         return self.arguments.restore(self.program, leaves)
 
     def run(self, mode: Callable, *data: Any, by_step: bool = False) -> Any:
@@ -206,14 +209,14 @@ class Trace:
         if self.compiled and not by_step:
             job = self._jobs.setdefault(mode, jax.jit(job))
         with jax.enable_x64(self.arguments.double), replaying():
-            return to_host(job(*data))
+            return to_numpy(job(*data))
 
     def graph(self) -> Graph:
-        """The values as boxes with places, for a picture (`plots.computation_graph`)."""
+        """The values as boxes with coordinates, for `plots.computation_graph`."""
         return graph(self, self.reverse())
 
     def save_html(self, path: str | Path) -> Path:
-        """Write the trace as one page that needs nothing else: a graph to step through."""
+        """Write the trace as a self-contained HTML page: a graph to step through."""
         path = Path(path)
         path.write_text(page(self), encoding="utf-8")
         return path

@@ -1,4 +1,4 @@
-"""What is inside an equation, added to a program as steps."""
+"""Expansion of an equation into the steps inside it."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -14,31 +14,31 @@ from likely.autodiff.source import where
 from likely.core.checks import InputError
 
 if TYPE_CHECKING:
-    from likely.autodiff.builder import Builder, Place
+    from likely.autodiff.builder import Builder, Location
 
 
 def call(
-    builder: "Builder", equation: Any, inputs: list[int], at: "Place"
+    builder: "Builder", equation: Any, inputs: list[int], at: "Location"
 ) -> list[int]:
-    """The body of a called function."""
+    """Add the body of a called function."""
     jaxpr, consts = inner_jaxpr(equation)
     return builder.inline(jaxpr, consts, inputs, at)
 
 
 def scan(
-    builder: "Builder", equation: Any, inputs: list[int], at: "Place"
+    builder: "Builder", equation: Any, inputs: list[int], at: "Location"
 ) -> list[int]:
-    """The turns of a scan: read a row of each sequence, run the body, stack the rows."""
+    """Add the iterations of a scan: read a row of each sequence, run the body, stack."""
     params = equation.params
     length, body, n = params["length"], params["jaxpr"], params["num_consts"]
     _check(builder, length, "scan", at)
     end = n + params["num_carry"]
     consts, carry, sequences = inputs[:n], inputs[n:end], inputs[end:]
-    turns = range(length)[::-1] if params["reverse"] else range(length)
+    iterations = range(length)[::-1] if params["reverse"] else range(length)
     rows: dict[int, list[int]] = {}
-    for t in turns:
-        turn = builder.constant(np.int32(t), LITERAL, str(t))
-        read = [_one_step(builder, _row, [x, turn], at) for x in sequences]
+    for t in iterations:
+        iteration = builder.constant(np.int32(t), LITERAL, str(t))
+        read = [_one_step(builder, _row, [x, iteration], at) for x in sequences]
         inside = at.within(f"scan[{t}]")
         made = builder.inline(body.jaxpr, body.consts, [*consts, *carry, *read], inside)
         carry, rows[t] = made[: end - n], made[end - n :]
@@ -47,27 +47,27 @@ def scan(
 
 
 def while_loop(
-    builder: "Builder", equation: Any, inputs: list[int], at: "Place"
+    builder: "Builder", equation: Any, inputs: list[int], at: "Location"
 ) -> list[int]:
-    """The turns that a while loop takes for these numbers."""
+    """Add the iterations that a while loop takes for these values."""
     params = equation.params
     body, first = params["body_jaxpr"], params["cond_nconsts"]
     second = first + params["body_nconsts"]
-    carry, turn = inputs[second:], 0
-    goes_on = core.jaxpr_as_fun(params["cond_jaxpr"])
-    while goes_on(*(builder.data[i] for i in [*inputs[:first], *carry]))[0]:
-        _check(builder, turn + 1, "while", at)
-        inside = at.within(f"while[{turn}]")
+    carry, iteration = inputs[second:], 0
+    condition = core.jaxpr_as_fun(params["cond_jaxpr"])
+    while condition(*(builder.data[i] for i in [*inputs[:first], *carry]))[0]:
+        _check(builder, iteration + 1, "while", at)
+        inside = at.within(f"while[{iteration}]")
         arguments = [*inputs[first:second], *carry]
         carry = builder.inline(body.jaxpr, body.consts, arguments, inside)
-        turn += 1
+        iteration += 1
     return carry
 
 
 def branch(
-    builder: "Builder", equation: Any, inputs: list[int], at: "Place"
+    builder: "Builder", equation: Any, inputs: list[int], at: "Location"
 ) -> list[int]:
-    """The branch that is taken for these numbers."""
+    """Add the branch that is taken for these values."""
     branches = equation.params["branches"]
     chosen = min(max(int(builder.data[inputs[0]]), 0), len(branches) - 1)
     body, inside = branches[chosen], at.within(f"branch {chosen} of {len(branches)}")
@@ -84,19 +84,21 @@ EXPANSIONS: dict[str, Callable[..., list[int]]] = {
 }
 
 
-def _check(builder: "Builder", turns: int, name: str, at: "Place") -> None:
-    if 0 < turns <= builder.limit:
+def _check(builder: "Builder", count: int, name: str, at: "Location") -> None:
+    if 0 < count <= builder.limit:
         return
-    place = where(at.stack.readers)
+    location = where(at.stack.user_frames)
     raise InputError(
-        f"the {name} loop{f' at {place}' if place else ''} takes {turns or 'no'} turns "
+        f"the {name} loop{f' at {location}' if location else ''} takes {count or 'no'} iterations "
         f"and limit is {builder.limit}; raise limit, or leave {name!r} out of step_into "
         "to see the loop as one step."
     )
 
 
-def _one_step(builder: "Builder", f: Callable, inputs: list[int], at: "Place") -> int:
-    """A small compiled function of our own, as one step."""
+def _one_step(
+    builder: "Builder", f: Callable, inputs: list[int], at: "Location"
+) -> int:
+    """Add a compiled function of this module as one step."""
     avals = [builder.avals[i] for i in inputs]
     shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
     return builder.emit(jax.make_jaxpr(f)(*shapes).jaxpr.eqns[0], inputs, at)[0]

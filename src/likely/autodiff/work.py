@@ -1,8 +1,8 @@
 """The work of an equation: arithmetic, transcendental functions, bytes moved.
 
-Counted as XLA counts them: a multiply-add is two operations, `exp`, `log`, `tanh` and
-their like are a count of their own, moving entries is none. A step on its own reads its
-inputs and writes its outputs; that is what its bytes are, before XLA fuses anything.
+They are counted as XLA counts them: a multiply-add is two operations; `exp`, `log`, `tanh`
+and the like are counted separately; moving entries costs no operations. The bytes of a
+step are those of its inputs and outputs, before XLA fuses anything.
 """
 
 import math
@@ -26,7 +26,7 @@ FREE = frozenset(
 
 
 class Work(NamedTuple):
-    """What something costs to compute."""
+    """The cost of a computation."""
 
     flops: int | float = 0
     transcendentals: int | float = 0
@@ -43,7 +43,7 @@ class Work(NamedTuple):
 
 
 def equation_work(equation: Any) -> Work:
-    """The work of one equation of a jaxpr, with what is inside it."""
+    """The work of one equation of a jaxpr, with the equations inside it."""
     name, params = equation.primitive.name, equation.params
     if name == "scan":
         return _inside(params["jaxpr"]) * params["length"]
@@ -107,9 +107,9 @@ def _convolution(params: dict, inputs: list, outputs: list) -> int | float:
 
 
 def _correlation(params: dict, inputs: list, outputs: list) -> int | float:
-    """Of layers: every filter entry meets every row at every place."""
+    """The three maps of a convolution layer: each filter entry at each output position."""
     rows, filters = inputs[0].shape[0], _size(inputs[1])
-    return 2 * rows * math.prod(params["how"].places) * filters
+    return 2 * rows * math.prod(params["window"].output_size) * filters
 
 
 def _power(params: dict, inputs: list, outputs: list) -> int | float:
@@ -136,8 +136,8 @@ _SPECIAL: dict[str, Callable[..., int | float]] = {
     "dot_general": _dot,
     "conv_general_dilated": _convolution,
     "correlate": _correlation,
-    "correlate_images": _correlation,
-    "correlate_filters": lambda p, i, o: _correlation(p, i[:1] + o, o),
+    "correlate_transposed": _correlation,
+    "correlate_filter_gradient": lambda p, i, o: _correlation(p, i[:1] + o, o),
     "integer_pow": _power,
     "sort": _sort,
     "cholesky": _cubic(1 / 3),

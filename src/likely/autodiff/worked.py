@@ -1,23 +1,23 @@
-"""Steps with their numbers put in: what one would write by hand on paper."""
+"""Formulas of steps with numbers in place of names, as in a worked example."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from likely.autodiff.program import Step
+from likely.autodiff.step_formulas import STRUCTURE, formula, product_kind, rules
 from likely.autodiff.text import array, nested, number
-from likely.autodiff.vocabulary import STRUCTURE, formula, product_kind, rules
 
 if TYPE_CHECKING:
     from likely.autodiff.passes import Reverse
     from likely.autodiff.trace import Trace
 
-SMALL, TERMS = 6, 12
-"""Arrays of at most this many entries, and products of so many terms, are put in."""
+MAX_ENTRIES, MAX_TERMS = 6, 12
+"""Larger arrays, and products with more terms, are not shown with numbers."""
 
 
 def value(trace: "Trace", step: Step) -> str:
-    """The formula of a step with numbers for names; nothing where they are too many."""
+    """The formula of a step with numbers for names; "" if there are too many."""
     kind = product_kind(trace.program, step)
     if kind:
         return _product(*_matrices(trace, step, kind), _shape(trace, step.outputs[0]))
@@ -27,7 +27,7 @@ def value(trace: "Trace", step: Step) -> str:
 
 
 def sent(trace: "Trace", reverse: "Reverse", step: Step, position: int) -> str:
-    """What a step sends back to one input, with numbers for names."""
+    """The contribution of a step to one input's adjoint, with numbers for names."""
     kind = product_kind(trace.program, step)
     if not kind and not _is_worked(trace, step):
         return ""
@@ -37,14 +37,14 @@ def sent(trace: "Trace", reverse: "Reverse", step: Step, position: int) -> str:
         y = np.reshape(adjoint, (a.shape[0], b.shape[1]))
         left, right = (y, b.T) if position == 0 else (a.T, y)
         return _product(left, right, _shape(trace, step.inputs[position]))
-    words = rules(trace.program, step, _numbers(trace, step), _entries(adjoint))
-    return words[position]
+    texts = rules(trace.program, step, _numbers(trace, step), _entries(adjoint))
+    return texts[position]
 
 
 def _is_worked(trace: "Trace", step: Step) -> bool:
     values = trace.program.values
     involved = [values[i] for i in (*step.inputs, *step.outputs)]
-    small = all(v.size <= SMALL for v in involved) and len(step.outputs) == 1
+    small = all(v.size <= MAX_ENTRIES for v in involved) and len(step.outputs) == 1
     return small and step.name not in STRUCTURE
 
 
@@ -53,7 +53,7 @@ def _numbers(trace: "Trace", step: Step) -> dict[int, str]:
 
 
 def _entries(data: Any) -> str:
-    text = array(data, SMALL)
+    text = array(data, MAX_ENTRIES)
     return f"({text})" if text.startswith("-") else text
 
 
@@ -69,7 +69,7 @@ def _matrices(trace: "Trace", step: Step, kind: str) -> tuple[np.ndarray, np.nda
 
 def _product(a: np.ndarray, b: np.ndarray, shape: tuple[int, ...]) -> str:
     """Every entry of a @ b as its sum of products."""
-    if a.size * b.shape[1] > TERMS:
+    if a.size * b.shape[1] > MAX_TERMS:
         return ""
     entries = [
         " + ".join(

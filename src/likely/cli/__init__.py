@@ -1,1 +1,1 @@
-"""The command line: a thin face over the workbench."""
+"""The command line, which calls the workbench."""

@@ -1,4 +1,4 @@
-"""What `likely doctor` finds: versions, devices, the cache, and a self-test."""
+"""`likely doctor`: versions, devices, the compilation cache, and a self-test."""
 
 import platform
 from importlib.metadata import version
@@ -13,7 +13,7 @@ PACKAGES = ("likely", "jax", "jaxlib", "numpy", "scikit-learn")
 
 
 def examine() -> dict:
-    """Everything a report of a problem should say about the machine."""
+    """The facts about the machine that a bug report needs."""
     return {
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in PACKAGES},
@@ -27,7 +27,7 @@ def examine() -> dict:
 
 
 def as_rows(found: dict) -> list[dict]:
-    """The same for the eye: one line for each thing."""
+    """The facts as rows of a table."""
     cache = found["cache"]
     size = f"{cache['bytes'] / 1e6:.1f} MB in {cache['programs']} programs"
     tests = found["self_test"].items()
@@ -52,14 +52,14 @@ def _cache() -> dict:
 
 
 def _gradient_is_right() -> bool:
-    """The gradient of log Σ exp is the softmax."""
+    """Whether the gradient of log Σ exp is the softmax."""
     eta = np.linspace(-2.0, 2.0, 5, dtype=np.float32)
     gradient = jax.grad(jax.nn.logsumexp)(eta)
     return bool(np.allclose(gradient, np.exp(eta) / np.exp(eta).sum(), atol=1e-6))
 
 
 def _float64_is_exact() -> bool:
-    """Least squares finds a known line to double precision."""
+    """Whether least squares finds a known line to double precision."""
     A = np.stack([np.linspace(0.0, 1.0, 20), np.ones(20)], axis=1)
     B = np.array([[2.0], [-1.0]])
     with float64():

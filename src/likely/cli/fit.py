@@ -3,31 +3,31 @@
 import json
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from likely.core.checks import InputError
 from likely.core.host import tune_host
+from likely.core.progress import Bar
 from likely.workbench import Result, Spec, resume, run_spec
 from likely.workbench.ladder import Event
 
 
-def climb(spec: Spec, out: Path) -> Result:
-    """Run a spec, and show how it goes."""
+def run_with_progress(spec: Spec, out: Path) -> Result:
+    """Run a spec with a progress bar."""
     tune_host()
-    with Watcher() as watcher:
-        return run_spec(spec, out=out, tell=watcher)
+    with ProgressBar() as bar:
+        return run_spec(spec, out=out, notify=bar)
 
 
-def go_on(folder: Path) -> Result:
-    """Go on with a run that was interrupted."""
+def resume_with_progress(folder: Path) -> Result:
+    """Continue an interrupted run with a progress bar."""
     tune_host()
-    with Watcher() as watcher:
-        return resume(folder, watcher)
+    with ProgressBar() as bar:
+        return resume(folder, notify=bar)
 
 
 def read_report(folder: Path) -> dict[str, Any]:
-    """What a run found."""
+    """The report of a finished run."""
     path = folder / "report.json"
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -39,53 +39,31 @@ def read_report(folder: Path) -> dict[str, Any]:
         raise InputError(f"{path} cannot be read ({error}).") from error
 
 
-class Watcher:
-    """A bar of rungs and folds with the last loss and the time left; plain off a terminal."""
+class ProgressBar:
+    """A progress bar of models and folds, with the last loss; silent off a terminal."""
 
     def __init__(self):
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
+        interactive = sys.stderr.isatty()
+        self.bar = Bar(
+            description="reading the table", enabled=interactive, transient=True
         )
 
-        self.bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-            disable=not sys.stderr.isatty(),
-        )
-        self.task = self.bar.add_task("reading the table", total=None)
-        self.last = ""
-
-    def __enter__(self) -> "Watcher":
+    def __enter__(self) -> "ProgressBar":
         self.bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.bar.stop()
 
     def __call__(self, event: Event) -> None:
-        """Show what happens."""
+        """Show a step of the run."""
         if event.kind == "start":
-            self.bar.update(self.task, total=event.total, completed=0)
+            self.bar.update(completed=0, total=event.total)
         elif event.kind == "fit":
-            text = f"{event.rung}, fold {event.fold + 1}{self.last}"
-            self.bar.update(self.task, description=text)
-        elif event.kind in ("done", "skip"):
-            self.bar.advance(self.task)
-            if event.kind == "done":
-                self.last = f" (before: {event.loss:.4f} nats)"
+            self.bar.update(description=f"{event.model}, fold {event.fold + 1}")
+        elif event.kind == "done":
+            self.bar.update(advance=1, detail=f"last: {event.loss:.4f} nats")
+        elif event.kind == "skip":
+            self.bar.update(advance=1)
         else:
-            self.bar.update(self.task, description=event.text)
+            self.bar.update(description=event.text)

@@ -1,7 +1,7 @@
 """The `likely` command: results on stdout, progress and errors on stderr.
 
-Exit status: 0 done, 1 the run failed, 2 bad input, 130 stopped by Ctrl-C. What a command
-needs is imported when it runs, so that `likely --help` waits for neither JAX nor
+Exit status: 0 success, 1 the run failed, 2 bad input, 130 stopped by Ctrl-C. Modules are
+imported when a command needs them, so that `likely --help` waits for neither JAX nor
 scikit-learn.
 """
 
@@ -23,14 +23,14 @@ app = typer.Typer(
 )
 
 Out = Annotated[Path, typer.Option(help="Folder for the result.")]
-Seed = Annotated[int, typer.Option(min=0, help="Same seed, same result.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed, the same result.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an earlier result.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Data = Annotated[
     str,
     typer.Argument(help="CSV, TSV, Parquet or Arrow file, or the name of a data set."),
 ]
-Coverage = Annotated[float, typer.Option(help="Of intervals and sets.")]
+Coverage = Annotated[float, typer.Option(help="Coverage of intervals and sets.")]
 
 
 def _print_version(asked: bool) -> bool:
@@ -59,38 +59,42 @@ def fit(
     *,
     target: Annotated[str, typer.Option(help="Column to predict [the last].")] = "",
     models: Annotated[
-        str, typer.Option(help="Rungs, with commas between [all that fit].")
+        str, typer.Option(help="Models, separated by commas [all that fit].")
     ] = "",
-    folds: Annotated[int, typer.Option(min=2, max=100, help="Parts of the rows.")] = 5,
+    folds: Annotated[int, typer.Option(min=2, max=100, help="Folds of the rows.")] = 5,
     effort: Annotated[str, typer.Option(help="quick, normal or thorough.")] = "normal",
     seed: Seed = 0,
     out: Out = Path("likely-run"),
     family: Annotated[str, typer.Option(help="How the target is distributed.")] = "",
     coverage: Coverage = 0.9,
     kind: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=KIND; may be given several times.")
+        list[str] | None,
+        typer.Option(help="Set a kind: COLUMN=KIND; may be given several times."),
     ] = None,
     drop: Annotated[
-        list[str] | None, typer.Option(help="A column to leave out; several times.")
+        list[str] | None,
+        typer.Option(help="Column to leave out; may be given several times."),
     ] = None,
-    weight: Annotated[str, typer.Option(help="Column: how often a row counts.")] = "",
-    groups: Annotated[str, typer.Option(help="Column: rows that stay together.")] = "",
+    weight: Annotated[str, typer.Option(help="Column of row weights.")] = "",
+    groups: Annotated[
+        str, typer.Option(help="Column of groups that stay together.")
+    ] = "",
     time: Annotated[
-        str, typer.Option(help="Column: the past predicts the future.")
+        str, typer.Option(help="Column of times: the past predicts the future.")
     ] = "",
     spec: Annotated[
-        Path | None, typer.Option(help="Repeat the run of a spec.toml.")
+        Path | None, typer.Option(help="Repeat the run of a spec.toml file.")
     ] = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Compare models on a table, from the null model to networks, and keep the best."""
+    """Compare models on a table, from the null model to networks, and save the best."""
     _check_free(out, force)
     with _errors_as_sentences():
-        from likely.cli.fit import climb
+        from likely.cli.fit import run_with_progress
         from likely.workbench.spec import Spec
 
-        asked = (
+        settings = (
             Spec.read(spec)
             if spec is not None
             else Spec(
@@ -111,7 +115,7 @@ def fit(
                 time=time,
             )
         )
-        result = climb(asked, out)
+        result = run_with_progress(settings, out)
     _show_run(result, out, as_json)
 
 
@@ -120,11 +124,11 @@ def resume(
     folder: Annotated[Path, typer.Argument(help="Folder of a run.")],
     as_json: Json = False,
 ) -> None:
-    """Go on with a run that was interrupted, to the same result."""
+    """Continue a run that was interrupted, to the same result."""
     with _errors_as_sentences():
-        from likely.cli.fit import go_on
+        from likely.cli.fit import resume_with_progress
 
-        result = go_on(folder)
+        result = resume_with_progress(folder)
     _show_run(result, folder, as_json)
 
 
@@ -133,7 +137,7 @@ def report(
     folder: Annotated[Path, typer.Argument(help="Folder of a run.")],
     as_json: Json = False,
 ) -> None:
-    """Show what a run found."""
+    """Show the result of a run."""
     with _errors_as_sentences():
         from likely.cli.fit import read_report
 
@@ -161,9 +165,9 @@ def predict(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Predict new rows, with intervals or sets that cover."""
+    """Predict new rows, with prediction intervals or sets."""
     if out is not None and out.exists() and not force:
-        _fail(2, f"{out} is there; overwrite it with --force or name another.")
+        _fail(2, f"{out} exists; overwrite it with --force or name another.")
     with _errors_as_sentences():
         from likely.cli.predict import predictions
 
@@ -176,13 +180,13 @@ def predict(
 
 @app.command()
 def models(as_json: Json = False) -> None:
-    """List the rungs of the ladder."""
+    """List the models that `likely fit` compares."""
     with _errors_as_sentences():
-        from likely.workbench.rungs import LADDER, STACK
+        from likely.workbench.candidates import CANDIDATES, STACK
 
         rows = [
-            {"name": r.name, "model": r.label, "targets": ", ".join(r.kinds)}
-            for r in LADDER
+            {"name": c.name, "model": c.label, "targets": ", ".join(c.kinds)}
+            for c in CANDIDATES
         ]
         rows.append({**rows[0], "name": STACK, "model": "stacked mixture"})
     _print({"models": rows}, rows, as_json)
@@ -190,7 +194,7 @@ def models(as_json: Json = False) -> None:
 
 @app.command()
 def datasets(as_json: Json = False) -> None:
-    """List the data sets that come along, are made, or can be fetched."""
+    """List the data sets: bundled, synthetic and downloadable ones."""
     with _errors_as_sentences():
         from likely.data import registry
 
@@ -200,8 +204,8 @@ def datasets(as_json: Json = False) -> None:
 
 @app.command()
 def doctor(as_json: Json = False) -> None:
-    """Say what likely runs on here, and test that it computes correctly."""
-    with _errors_as_sentences(), _progress("asking JAX for its devices"):
+    """Show versions and devices, and test that computations are correct."""
+    with _errors_as_sentences(), _progress("finding devices"):
         from likely.cli.doctor import as_rows, examine
 
         result = examine()
@@ -239,12 +243,12 @@ def _show_run(result: Any, out: Path, as_json: bool) -> None:
 
 
 def _check_free(out: Path, force: bool) -> None:
-    """Refuse to write over an earlier result, unless asked to."""
+    """Refuse to overwrite an earlier result without --force."""
     if out.exists() and not out.is_dir():
         _fail(2, f"{out} is a file; name a folder with --out.")
     if not force and out.is_dir() and any(out.iterdir()):
         unfinished = (out / "work").is_dir()
-        also = f", or go on with it: likely resume {out}" if unfinished else ""
+        also = f", or continue it: likely resume {out}" if unfinished else ""
         _fail(
             2, f"{out} is not empty; overwrite it with --force or name another{also}."
         )
@@ -257,7 +261,7 @@ def _errors_as_sentences() -> Iterator[None]:
     except typer.Exit:
         raise
     except KeyboardInterrupt:
-        _fail(130, "stopped; `likely resume` goes on from here.")
+        _fail(130, "stopped; `likely resume` continues from here.")
     except Exception as error:
         from likely.core import InputError
 
@@ -272,7 +276,7 @@ def _fail(status: int, sentence: str) -> NoReturn:
 
 @contextmanager
 def _progress(doing: str) -> Iterator[None]:
-    """A spinner on stderr while work goes on; silent where nobody watches."""
+    """A spinner on stderr; silent off a terminal."""
     from rich.console import Console
 
     with Console(stderr=True).status(doing):
@@ -280,7 +284,7 @@ def _progress(doing: str) -> Iterator[None]:
 
 
 def _print(result: dict, rows: list[dict], as_json: bool) -> None:
-    """The whole result for programs, or its rows for people: numbers to the right."""
+    """Print the whole result as JSON, or its rows as a table."""
     if as_json:
         typer.echo(json.dumps(result, indent=1))
         return
@@ -291,8 +295,8 @@ def _print(result: dict, rows: list[dict], as_json: bool) -> None:
     table = Table(box=SIMPLE, padding=(0, 1, 0, 0), pad_edge=False)
     cells = [[_cell(value) for value in row.values()] for row in rows]
     for name, column in zip(rows[0], zip(*cells, strict=True), strict=True):
-        words = any(letter.isalpha() for cell in column for letter in cell)
-        table.add_column(name, justify="left" if words else "right")
+        text = any(letter.isalpha() for cell in column for letter in cell)
+        table.add_column(name, justify="left" if text else "right")
     for row in cells:
         table.add_row(*row)
     Console(markup=False, highlight=False).print(table)

@@ -13,7 +13,7 @@ from likely.files import load
 from likely.workbench.model import TableModel
 from likely.workbench.table import read
 
-FILE = "model.likely"
+MODEL_FILE = "model.likely"
 
 
 def predictions(model: Path, data: str, coverage: float, as_json: bool) -> str:
@@ -31,10 +31,10 @@ def predictions(model: Path, data: str, coverage: float, as_json: bool) -> str:
 
 
 def _model(path: Path) -> TableModel:
-    places = (path, path / FILE, path / "model" / FILE)
-    file = next((p for p in places if p.is_file()), None)
+    candidates = (path, path / MODEL_FILE, path / "model" / MODEL_FILE)
+    file = next((p for p in candidates if p.is_file()), None)
     if file is None:
-        raise InputError(f"{path} is no model: there is no {FILE} there.")
+        raise InputError(f"{path} is no model: there is no {MODEL_FILE} there.")
     found = load(file)
     if not isinstance(found, TableModel):
         raise InputError(

@@ -17,13 +17,13 @@ import platformdirs
 
 
 def cache_folder() -> Path:
-    """Where compiled programs of this user, jaxlib and processor are kept."""
+    """The folder of compiled programs for this user, jaxlib and processor."""
     root = os.environ.get("LIKELY_CACHE_DIR") or platformdirs.user_cache_dir("likely")
     return Path(root) / f"xla-{jaxlib.__version__}-{_processor()}"
 
 
 def private_folder(name: str) -> Path | None:
-    """A private folder of this name and processor for other compilers, unless it is off."""
+    """A private folder for other compilers, for this processor; None where caching is off."""
     if os.environ.get("LIKELY_CACHE", "on").lower() in {"off", "0", "no", "false"}:
         return None
     root = os.environ.get("LIKELY_CACHE_DIR") or platformdirs.user_cache_dir("likely")
@@ -32,7 +32,7 @@ def private_folder(name: str) -> Path | None:
 
 
 def enable_cache() -> Path | None:
-    """Turn the cache on unless it is off or configured; returns its folder."""
+    """Turn the cache on, unless it is switched off or configured; returns its folder."""
     if os.environ.get("LIKELY_CACHE", "on").lower() in {"off", "0", "no", "false"}:
         return None
     configured = getattr(jax.config, "jax_compilation_cache_dir", None)
@@ -48,7 +48,7 @@ def enable_cache() -> Path | None:
 
 
 def _private(folder: Path) -> bool:
-    """Make the folder, ours alone: a cache others may write to could run their code."""
+    """Make a folder that only this user can write to; others could place code in it."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.stat()

@@ -19,7 +19,7 @@ def concrete(tree: Any) -> bool:
 
 
 def check_weights(w: Any, n: int) -> np.ndarray:
-    """Row weights as float64, or the sentence that says why not."""
+    """Row weights as float64; an error where there is not one finite weight ≥ 0 per row."""
     w = np.asarray(w, dtype=np.float64)
     if w.shape != (n,):
         raise InputError(
@@ -47,7 +47,7 @@ def check_finite(
     *,
     names: np.ndarray | None = None,
 ) -> None:
-    """Refuse NaN and infinity in rows that count, naming the first place.
+    """Refuse NaN and infinity in rows that count, naming the first row and column.
 
     Args:
         name: what the array is called in the message.
@@ -65,10 +65,10 @@ def check_finite(
     if w is not None:
         bad &= (np.asarray(w) > 0).reshape((-1,) + (1,) * (rows.ndim - 1))
     if bad.any():
-        place = np.argwhere(bad)[0]
-        value = "NaN" if np.isnan(rows[tuple(place)]) else "infinity"
-        columns = [f", column {j if names is None else names[j]}" for j in place[1:2]]
-        where = "".join([f"row {place[0]}", *columns])
+        first = np.argwhere(bad)[0]
+        value = "NaN" if np.isnan(rows[tuple(first)]) else "infinity"
+        columns = [f", column {j if names is None else names[j]}" for j in first[1:2]]
+        where = "".join([f"row {first[0]}", *columns])
         raise InputError(
             f"{name} contains {value} ({where}); remove or impute such rows, "
             "or give them weight 0."

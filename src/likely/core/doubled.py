@@ -30,7 +30,7 @@ def two_sum(a: Float[Array, "*s"], b: Float[Array, "*s"]) -> Pair:
 
 
 def two_product(a: Float[Array, "*s"], b: Float[Array, "*s"]) -> Pair:
-    """a·b as a pair, by halves whose products do not round."""
+    """The product a·b as a pair, by halves whose products do not round."""
     (a1, a2), (b1, b2) = _halves(a), _halves(b)
     high, first = two_sum(a1 * b1, a1 * b2)
     high, second = two_sum(high, a2 * b1)
@@ -38,7 +38,7 @@ def two_product(a: Float[Array, "*s"], b: Float[Array, "*s"]) -> Pair:
 
 
 def _halves(a: Float[Array, "*s"]) -> Pair:
-    """A number as the sum of two with half its bits."""
+    """Each number as the sum of two numbers with half its bits."""
     kind, bits = _MASKS[a.dtype.name]
     mask = ~kind((1 << bits) - 1)
     high = jax.lax.bitcast_convert_type(a, kind) & mask
@@ -56,14 +56,14 @@ def total(terms: list[Array]) -> Pair:
 
 
 def power_of_two(A: Float[Array, "n p"]) -> Float[Array, " p"]:
-    """For each column a power of two just above its largest entry (1 for zeros)."""
+    """The power of two just above the largest entry of each column (1 for zeros)."""
     top = jnp.max(jnp.abs(A), axis=0, initial=0.0)
     _, exponent = jnp.frexp(top)
     return jnp.ldexp(jnp.ones_like(top), jnp.where(top > 0, exponent, 0))
 
 
 def slices(A: Float[Array, "n p"], terms: int) -> Slices:
-    """A₁, A₂, A₃ with A₁ + A₂ + A₃ = A, for products that sum over up to `terms`.
+    """The slices A₁ + A₂ + A₃ = A, for products that sum over up to `terms` entries.
 
     No entry of A may be larger than 1.
     """

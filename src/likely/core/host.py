@@ -1,13 +1,12 @@
 """Settings of the whole process, made by our own commands or on an explicit call.
 
-glibc gives large buffers back to the kernel after every call, and the next call pays
-for them again, page by page: half of the time of a large fit on a CPU. Keeping them
-costs memory that stays at its peak, so `import likely` never decides this for you.
+glibc returns large buffers to the kernel after every call, and the next call has to map
+them again, page by page: half of the time of a large fit on a CPU. Keeping them means that
+memory stays at its peak, so `import likely` does not do this by itself.
 
-glibc keeps memory in arenas, each behind a lock. Arrays over 64 MB are only kept by the
-first, so one arena serves all threads; devices that compute side by side would wait for
-its lock, longer the more a compilation has left in it (up to a tenth of a step of a
-network), so they get some of their own.
+glibc keeps memory in arenas, each behind a lock. Only the first arena keeps arrays over
+64 MB, so one arena serves all threads. Devices that compute side by side would wait for
+its lock (up to a tenth of a training step of a network), so they get more arenas.
 """
 
 import ctypes
@@ -22,11 +21,12 @@ def tune_host(devices: int | None = None) -> bool:
     Call it first, before large arrays are made. Returns whether it took effect.
 
     Args:
-        devices: how many devices the CPU should look like, for members of an ensemble
-            or shares of a batch that are computed side by side; by custom one a core.
+        devices: the number of CPU devices that JAX should see, for members of an
+            ensemble or shards of a batch that are computed side by side; usually one
+            for each core.
     """
     if devices is not None:
-        _split_host(devices)
+        _set_cpu_devices(devices)
     if not sys.platform.startswith("linux"):
         return False
     try:
@@ -42,8 +42,8 @@ def tune_host(devices: int | None = None) -> bool:
     return all([mallopt(name, value) for name, value in settings.items()])
 
 
-def _split_host(devices: int) -> None:
-    """Let JAX see several CPU devices; only possible before it has computed anything."""
+def _set_cpu_devices(devices: int) -> None:
+    """Make JAX see several CPU devices; only possible before it has computed anything."""
     import jax
 
     from likely.core.checks import InputError

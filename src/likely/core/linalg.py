@@ -1,4 +1,4 @@
-r"""Least squares, weighted and penalised; Gram matrices; what singular values tell.
+r"""Least squares, weighted and penalised; Gram matrices; singular values.
 
 Least squares is solved by a factor and refined by a gradient of doubled precision:
 
@@ -7,9 +7,9 @@ $$F F^\top \approx (A^\top W A + P)^{-1} \text{ by QR or SVD}, \qquad
 
 Each round multiplies the error by about κ(A)·10⁻¹⁶, so what is returned is the solution
 for the numbers as they are stored, to almost the last digit, whatever the residuals.
-Where the columns are far from dependent (κ² ≤ 10⁴, told by the Gram matrix) Cholesky and
-one plain round give as much as twelve digits for a tenth of the time, and are taken.
-Everything is safe to `vmap`.
+Where the columns are far from dependent (the condition number κ² of the Gram matrix is at
+most 10⁴) Cholesky and one ordinary round of refinement give twelve digits in a tenth of
+the time, and are used. Everything is safe to `vmap`.
 """
 
 from typing import NamedTuple
@@ -21,9 +21,9 @@ from jaxtyping import Array, Bool, Float
 
 from likely.core import doubled
 
-BLOCK = 1024
-ROUNDS = 10
-FAR_FROM_DEPENDENT = 1e4
+BLOCK_ROWS = 1024
+MAX_REFINEMENTS = 10
+MAX_GRAM_CONDITION = 1e4
 
 
 class LeastSquaresFit(NamedTuple):
@@ -35,19 +35,19 @@ class LeastSquaresFit(NamedTuple):
 
 
 class Regression(NamedTuple):
-    """Coefficients of a linear regression and what the residuals say about them."""
+    """Coefficients of a linear regression, their standard deviations, and its fit."""
 
     coefficients: Float[Array, "p k"]
     standard_deviations: Float[Array, "p k"]
     residual_deviation: Float[Array, " k"]
     r_squared: Float[Array, " k"]
     covariance: Float[Array, "p p"]
-    r"""$(A^\top W A)^{-1}$: times the squared residual deviation, that of the estimate."""
+    r"""$(A^\top W A)^{-1}$; times the squared residual deviation, the estimator's covariance."""
     singular: Bool[Array, ""]
 
 
 class _Problem(NamedTuple):
-    """Rows with columns scaled by powers of two (exactly), and the factor."""
+    """A least-squares problem with columns scaled by powers of two, and its factor F."""
 
     A: Float[Array, "n p"]
     parts: doubled.Slices
@@ -66,7 +66,9 @@ def lstsq(
     *,
     decomposition: str = "qr",
 ) -> LeastSquaresFit:
-    r"""argmin over B of $\sum_i w_i \lVert b_i - a_i B \rVert^2 + \sum_j P_j B_{j\cdot}^2$.
+    r"""Weighted and penalised least squares.
+
+    The minimum over B of $\sum_i w_i \lVert b_i - a_i B \rVert^2 + \sum_j P_j B_{j\cdot}^2$.
 
     Args:
         A: the design, a bias column (if any) last.
@@ -129,14 +131,14 @@ def regression(
 
 
 def _normal_equations(A, b, w, penalty) -> tuple[Float[Array, "p k"], Bool[Array, ""]]:
-    """By Cholesky with one round of refinement, and whether that is accurate enough."""
+    """The solution by Cholesky and one refinement, and whether it is accurate enough."""
     G = weighted_gram(A, w) + jnp.diag(penalty)
     s = 1 / jnp.sqrt(jnp.diagonal(G))
     C = G * s[:, None] * s[None]
     L = jnp.linalg.cholesky(C[::-1, ::-1])  # the bias first, which centres the others
     F = solve_triangular(L, jnp.eye(len(L), dtype=L.dtype), lower=True)[::-1, ::-1]
     inverse = F.T @ F
-    size = jnp.abs(C).sum(0).max() * jnp.abs(inverse).sum(0).max()
+    condition = jnp.abs(C).sum(0).max() * jnp.abs(inverse).sum(0).max()
 
     def step(r: Float[Array, "n k"], pull) -> Float[Array, "p k"]:
         slope = ((w[:, None] * r).T @ A).T - pull
@@ -144,11 +146,11 @@ def _normal_equations(A, b, w, penalty) -> tuple[Float[Array, "p k"], Bool[Array
 
     B = step(b, 0.0)
     B = B + step(b - A @ B, penalty[:, None] * B)
-    return B, (size <= FAR_FROM_DEPENDENT) & jnp.isfinite(B).all()
+    return B, (condition <= MAX_GRAM_CONDITION) & jnp.isfinite(B).all()
 
 
 def _decompose(A, w, penalty, decomposition: str) -> _Problem:
-    """Scale by powers of two, find a triangle by QR, and from it the factor."""
+    """Scale by powers of two, find R by QR, and invert it to get the factor."""
     scale = doubled.power_of_two(A)
     if decomposition == "svd":  # one scale for all: least norm is least in A's units
         scale = jnp.full_like(scale, scale.max())
@@ -164,7 +166,7 @@ def _decompose(A, w, penalty, decomposition: str) -> _Problem:
 
 
 def _inverse(R: Float[Array, "p p"], tiny: float):
-    """R⁻¹, where R is singular after joining it with a jitter.
+    """R⁻¹, with a jitter added first where R is singular.
 
     Columns come last to first, so that a bias column in last place is eliminated
     first, which is the same as centring the others.
@@ -178,7 +180,7 @@ def _inverse(R: Float[Array, "p p"], tiny: float):
 
 
 def _pseudoinverse(R: Float[Array, "p p"], tiny: float):
-    """V Σ⁻¹ over the singular values that are not zero."""
+    """V Σ⁻¹ over the nonzero singular values."""
     _, s, Vt = jnp.linalg.svd(R)
     kept = s > tiny * s[0]
     inverse = jnp.where(kept, 1 / jnp.where(kept, s, 1.0), 0.0)
@@ -186,13 +188,13 @@ def _pseudoinverse(R: Float[Array, "p p"], tiny: float):
 
 
 def _residual(problem: _Problem, b: Float[Array, "n k"], B: Float[Array, "p k"]):
-    """b − A B as a pair."""
+    """The residual b − A B as a pair."""
     terms = doubled.product(problem.parts, B)
     return doubled.total([-terms[0], b, *(-term for term in terms[1:])])
 
 
 def _gradient(problem: _Problem, b, c, B) -> Float[Array, "p k"]:
-    """c + AᵀW(b − A B) − P B, summed in doubled precision."""
+    """The gradient c + AᵀW(b − A B) − P B, summed in doubled precision."""
     weights = jnp.broadcast_to(problem.w[:, None], b.shape)
     high, low = _residual(problem, b, B)
     high, error = doubled.two_product(weights, high)
@@ -209,7 +211,9 @@ def _solve(problem: _Problem, b, c) -> Float[Array, "p k"]:
 
     def unfinished(state):
         _, size, previous, rounds = state
-        return (size > eps**0.625) & (size <= 0.5 * previous) & (rounds < ROUNDS)
+        return (
+            (size > eps**0.625) & (size <= 0.5 * previous) & (rounds < MAX_REFINEMENTS)
+        )
 
     def again(state):
         B, size, _, rounds = state
@@ -224,7 +228,7 @@ def _solve(problem: _Problem, b, c) -> Float[Array, "p k"]:
 
 
 def pseudoinverse(A: Float[Array, "n p"]) -> Float[Array, "p n"]:
-    r"""$A^+$, which is $(A^\top A)^{-1} A^\top$ where the columns are independent.
+    r"""The pseudoinverse $A^+$; $(A^\top A)^{-1} A^\top$ where the columns are independent.
 
     $A^+ b$ is the least-squares solution of least norm.
     """
@@ -235,7 +239,10 @@ def pseudoinverse(A: Float[Array, "n p"]) -> Float[Array, "p n"]:
 
 
 def condition_number(A: Float[Array, "n p"]) -> Float[Array, ""]:
-    r"""$κ = σ_1 / σ_p$, infinite for dependent columns; $κ(A^\top A) = κ(A)^2$."""
+    r"""The condition number $κ = σ_1 / σ_p$, infinite for dependent columns.
+
+    $κ(A^\top A) = κ(A)^2$.
+    """
     s = jnp.linalg.svd(A, compute_uv=False)
     return s[0] / s[-1] if A.shape[0] >= A.shape[1] else jnp.asarray(jnp.inf)
 
@@ -268,21 +275,21 @@ def low_rank(
     r"""The nearest matrix of a rank, $U_m Σ_m V_m^\top$, and the squared distance to it.
 
     That distance is the sum of the discarded $σ^2$, and no matrix of this rank is
-    nearer (Eckart and Young). (The notes print $U_m U_m^\top V_m^\top$.)
+    nearer (Eckart and Young).
     """
     U, s, Vt = jnp.linalg.svd(A, full_matrices=False)
     return (U[:, :rank] * s[None, :rank]) @ Vt[:rank], jnp.sum(s[rank:] ** 2)
 
 
 def weighted_gram(A: Float[Array, "n p"], w: Float[Array, " n"]) -> Float[Array, "p p"]:
-    r"""$A^\top \operatorname{diag}(w)\, A$, in blocks of rows that stay in the cache."""
+    r"""The Gram matrix $A^\top \operatorname{diag}(w)\, A$, in blocks of rows that fit in cache."""
     n, p = A.shape
-    if n % BLOCK or n <= BLOCK:
+    if n % BLOCK_ROWS or n <= BLOCK_ROWS:
         return (A * w[:, None]).T @ A
 
     def add(total: Float[Array, "p p"], block):
         rows, weights = block
         return total + (rows * weights[:, None]).T @ rows, None
 
-    blocks = (A.reshape(-1, BLOCK, p), w.reshape(-1, BLOCK))
+    blocks = (A.reshape(-1, BLOCK_ROWS, p), w.reshape(-1, BLOCK_ROWS))
     return jax.lax.scan(add, jnp.zeros((p, p), A.dtype), blocks)[0]

@@ -21,17 +21,16 @@ class Moments(eqx.Module):
 
     @classmethod
     def of(cls, y: Float[Array, "n ..."], w: Float[Array, " n"]) -> "Moments":
-        """Of the rows: two passes, each corrected by what its rounding left over."""
+        """The moments of rows, by two passes, each corrected for its rounding error."""
         weight = w.sum()
-        rough = jnp.tensordot(w, y, axes=1) / weight
-        left = jnp.tensordot(w, y - rough[None], axes=1) / weight
-        mean = rough + left
+        first = jnp.tensordot(w, y, axes=1) / weight
+        mean = first + jnp.tensordot(w, y - first[None], axes=1) / weight
         d = y - mean[None]
-        left = jnp.tensordot(w, d, axes=1)
-        return cls(weight, mean, jnp.tensordot(w, d**2, axes=1) - left**2 / weight)
+        error = jnp.tensordot(w, d, axes=1)
+        return cls(weight, mean, jnp.tensordot(w, d**2, axes=1) - error**2 / weight)
 
     def merge(self, other: "Moments") -> "Moments":
-        """Of both parts together."""
+        """The moments of both parts together."""
         weight = self.weight + other.weight
         share = jnp.where(
             weight > 0, other.weight / jnp.where(weight > 0, weight, 1.0), 0.0
@@ -46,7 +45,10 @@ class Moments(eqx.Module):
 
 
 def autocorrelation(y: Float[Array, " n"], lag: int = 1) -> Float[Array, ""]:
-    r"""$\sum_i (y_i - \bar y)(y_{i+l} - \bar y) \,/ \sum_i (y_i - \bar y)^2$."""
+    r"""The autocorrelation of a series at a lag l.
+
+    $$\sum_i (y_i - \bar y)(y_{i+l} - \bar y) \,/ \sum_i (y_i - \bar y)^2$$
+    """
     moments = Moments.of(y, jnp.ones_like(y))
     d = y - moments.mean
     return jnp.sum(d[:-lag] * d[lag:]) / moments.squares

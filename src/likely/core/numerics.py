@@ -1,16 +1,17 @@
 r"""Stable scalar functions that JAX does not have.
 
-The log link with a horizon: families use $\theta = e^{\rho(\eta)}$ with
+The bounded log link: families use $\theta = e^{\rho(\eta)}$ with
 
 $$\rho(\eta) = \eta \text{ for } |\eta| \le c, \qquad
   \operatorname{sign}(\eta)\,\bigl(c + \log(1 + |\eta| - c)\bigr) \text{ beyond},$$
 
-the plain log link inside the horizon $c$ (20 in float32, 300 in float64) and a
+the ordinary log link up to a bound $c$ (20 in float32, 300 in float64) and a
 smooth, monotone, invertible continuation outside, where $e^\eta$ would overflow:
 there θ grows linearly. So no η that a network emits makes a likelihood infinite:
 even the square of $10^4 / e^{\rho(-10^4)}$ is a number.
 
-The rest are differences that cancel when they are written plainly.
+The other functions are differences that would lose digits by cancellation if they were
+written directly.
 """
 
 import math
@@ -38,7 +39,7 @@ ATANH = (
 
 @jax.custom_jvp
 def sigmoid(z: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    """1 / (1 + e^−z), from the same e^−|z| as `softplus`: one exponential for both."""
+    """The logistic function 1 / (1 + e^−z), from the same e^−|z| as `softplus`."""
     e = jnp.exp(-jnp.abs(z))
     return jnp.where(z >= 0, 1.0, e) / (1 + e)
 
@@ -52,7 +53,7 @@ def _sigmoid_jvp(primals, tangents):
 
 @jax.custom_jvp
 def softplus(z: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    r"""log(1 + e^z) = max(z, 0) + log(1 + e), e = e^−|z|.
+    r"""The softplus log(1 + e^z) = max(z, 0) + log(1 + e), where e = e^−|z|.
 
     With $s = e/(2+e) \le 1/3$ the logarithm is $2\operatorname{atanh} s$: a short
     polynomial, which vectorises where log1p does not.
@@ -72,12 +73,12 @@ def _softplus_jvp(primals, tangents):
 
 
 def horizon(x: Float[Array, "*s"]) -> float:
-    """Where the log link starts to bend, for this precision."""
+    """The bound c of the ordinary log link, for this precision."""
     return 300.0 if x.dtype == jnp.float64 else 20.0
 
 
 def bounded(eta: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    """ρ(η): the identity up to the horizon, logarithmic beyond it."""
+    """ρ(η): the identity for |η| ≤ c, logarithmic beyond."""
     c = horizon(eta)
     beyond = jnp.maximum(jnp.abs(eta) - c, 0.0)
     return jnp.clip(eta, -c, c) + jnp.sign(eta) * jnp.log1p(beyond)
@@ -91,7 +92,7 @@ def unbounded(rho: Float[Array, "*s"]) -> Float[Array, "*s"]:
 
 
 def log1p_square(u: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    """log(1 + u²), where u² may overflow."""
+    """The logarithm log(1 + u²), where u² may overflow."""
     large = jnp.abs(u) > 1
     small_u, large_u = jnp.where(large, 0.0, u), jnp.where(large, u, 1.0)
     beyond = 2 * jnp.log(jnp.abs(large_u)) + jnp.log1p((1 / large_u) ** 2)
@@ -99,7 +100,7 @@ def log1p_square(u: Float[Array, "*s"]) -> Float[Array, "*s"]:
 
 
 def log1p_minus(x: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    r"""log(1 + x) − x, which is $-x^2/2$ and not rounding error for small x.
+    r"""The difference log(1 + x) − x, accurate (about $-x^2/2$) for small x.
 
     With $s = x/(2+x)$: $\log(1+x) = 2s + 2s^3/3 + \dots$ and $2s - x = -sx$.
     """
@@ -112,7 +113,7 @@ def log1p_minus(x: Float[Array, "*s"]) -> Float[Array, "*s"]:
 
 
 def expm1_minus(t: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    """exp(t) − 1 − t, which is t²/2 and not rounding error for small t."""
+    """The difference exp(t) − 1 − t, accurate (about t²/2) for small t."""
     small = jnp.abs(t) < 0.5
     near, total = jnp.where(small, t, 0.0), jnp.ones_like(t)
     for j in range(15, 2, -1):
@@ -122,10 +123,10 @@ def expm1_minus(t: Float[Array, "*s"]) -> Float[Array, "*s"]:
 
 
 def stirling(x: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    r"""What Stirling's formula leaves of log Γ(x): about 1/(12x), for x > 0.
+    r"""The remainder of Stirling's formula for log Γ(x): about 1/(12x), for x > 0.
 
-    $\log Γ(x) = (x - \tfrac12) \log x - x + \tfrac12 \log 2π + S(x)$. Made of logs
-    alone, so that its derivatives are cheap, to run and to compile.
+    $\log Γ(x) = (x - \tfrac12) \log x - x + \tfrac12 \log 2π + S(x)$. It is
+    computed from logarithms alone, so that its derivatives are cheap to run and compile.
     """
     small = x < 8
     far, near = jnp.where(small, x + 8, x), jnp.where(small, x, 1.0)
@@ -139,6 +140,6 @@ def stirling(x: Float[Array, "*s"]) -> Float[Array, "*s"]:
 
 
 def log_rising(x: Float[Array, "*s"], d: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    r"""$\log Γ(x+d) - \log Γ(x) - d \log x$ for d ≥ 0: zero as x → ∞, not ∞ − ∞."""
+    r"""The difference $\log Γ(x+d) - \log Γ(x) - d \log x$ for d ≥ 0, also for large x."""
     gap = stirling(x + d) - stirling(x)
     return (x + d - 0.5) * jnp.log1p(d / x) - d + gap

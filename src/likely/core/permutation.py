@@ -1,11 +1,12 @@
 r"""A random order of n rows, without a sort.
 
 Sorting random numbers, as JAX's permutation does twice, takes longer than the training
-steps of a small network that it serves. Here each place is computed on its own: write
-i = q·b + r with q < a, r < b and a·b ≥ n, and shift q by a hash of r and r by a hash of
-q in turn, each modulo its range. Every shift can be undone, so the whole is one-to-one
-on {0, ..., ab − 1}; a place that leads to n or beyond is led on until it is below. Those
-beyond are at most a, so where they lead is found once and looked up.
+steps of a small network that it serves. Here each index is permuted on its own by a Feistel
+network: write i = q·b + r with q < a, r < b and a·b ≥ n, and shift q by a hash of r and r
+by a hash of q in turn, each modulo its range. Every shift can be undone, so the whole is
+one-to-one on {0, ..., ab − 1}. An index that is mapped to n or beyond is mapped again until
+it is below n (cycle walking); at most a indices are beyond, so their images are found once
+and looked up.
 """
 
 from collections.abc import Callable
@@ -18,86 +19,81 @@ from jaxtyping import Array, Int, UInt
 
 from likely.typing import Key
 
-ROUNDS = 4
-FEW = 64
-"""Rows up to which numbers are sorted: few enough to count all orders."""
+FEISTEL_ROUNDS = 4
+MAX_SORTED_ROWS = 64
+"""Rows up to which random numbers are sorted, so that every order is possible."""
 
 
 def permutation(
-    key: Key, n: int, there: Int[Array, ""] | None = None
+    key: Key, n: int, n_present: Int[Array, ""] | None = None
 ) -> Int[Array, " n"]:
     """The numbers 0, ..., n − 1 in an order that is a function of the key.
 
     Args:
         key: as in `jax.random`.
-        n: how many.
-        there: how many come first, in any order; those after them stay where they are.
+        n: how many numbers.
+        n_present: how many of the first numbers are permuted; the others stay in place.
     """
-    if there is not None:
-        return _of_the_first(key, n, there)
-    if n <= FEW:
+    if n_present is not None:
+        return _permute_first(key, n, n_present)
+    if n <= MAX_SORTED_ROWS:
         return jax.random.permutation(key, n)
     a = isqrt(n - 1) + 1
     b = -(-n // a)
-    lead = _led_by(key, a, b)
-    places = lead(jnp.arange(n, dtype=jnp.uint32))
+    feistel = _feistel(key, a, b)
+    image = feistel(jnp.arange(n, dtype=jnp.uint32))
     if a * b > n:
         beyond = jnp.arange(n, a * b, dtype=jnp.uint32)
-        places = _kept_below(places, _led_on(beyond, lead, n), n)
-    return places.astype(jnp.int32)
+        image = _look_up(image, _walk(beyond, feistel, n), n)
+    return image.astype(jnp.int32)
 
 
-def _of_the_first(key: Key, n: int, there: Int[Array, ""]) -> Int[Array, " n"]:
-    """The same where only at run time is known how many there are."""
-    k = there.astype(jnp.uint32)
+def _permute_first(key: Key, n: int, n_present: Int[Array, ""]) -> Int[Array, " n"]:
+    """A random order of the first rows, where their number is known only at run time."""
+    k = n_present.astype(jnp.uint32)
     sides = jnp.arange(1, isqrt(n - 1) + 2, dtype=jnp.uint32)
     a = 1 + (sides * sides < k).sum(dtype=jnp.uint32)
     b = (k + a - 1) // a
-    lead, at = _led_by(key, a, b), jnp.arange(n, dtype=jnp.uint32)
+    feistel, index = _feistel(key, a, b), jnp.arange(n, dtype=jnp.uint32)
     beyond = jnp.minimum(k + sides - 1, a * b - 1)
-    places = _kept_below(lead(at), _led_on(beyond, lead, k), k)
-    return jnp.where(at < k, places, at).astype(jnp.int32)
+    image = _look_up(feistel(index), _walk(beyond, feistel, k), k)
+    return jnp.where(index < k, image, index).astype(jnp.int32)
 
 
-def _led_by(key: Key, a: Any, b: Any) -> Callable[[Array], Array]:
-    """Where each of 0, ..., ab − 1 leads."""
-    keys = round_keys(key)
+def _feistel(key: Key, a: Any, b: Any) -> Callable[[Array], Array]:
+    """A random one-to-one map of 0, ..., ab − 1."""
+    keys = jax.random.bits(key, (FEISTEL_ROUNDS, 2), jnp.uint32)
 
-    def lead(i: UInt[Array, " n"]) -> UInt[Array, " n"]:
+    def image(i: UInt[Array, " n"]) -> UInt[Array, " n"]:
         q, r = i // b, i % b
-        for of_r, of_q in keys:
-            q = _shifted(q, _hash(r ^ of_r), a)
-            r = _shifted(r, _hash(q ^ of_q), b)
+        for r_key, q_key in keys:
+            q = _shift(q, _hash(r ^ r_key), a)
+            r = _shift(r, _hash(q ^ q_key), b)
         return q * b + r
 
-    return lead
+    return image
 
 
-def _kept_below(
-    places: UInt[Array, " n"], below: UInt[Array, " e"], n: Any
+def _look_up(
+    image: UInt[Array, " n"], walked: UInt[Array, " e"], n: Any
 ) -> UInt[Array, " n"]:
-    """Those beyond lead on to where that leads."""
-    on = jnp.take(below, places - n, mode="clip")
-    return jnp.where(places >= n, on, places)
+    """The images below n as they are, and those from n on replaced by where they walk to."""
+    below = jnp.take(walked, image - n, mode="clip")
+    return jnp.where(image >= n, below, image)
 
 
-def round_keys(key: Key) -> UInt[Array, "rounds 2"]:
-    """What the hashes of each round are mixed with: all that an order depends on."""
-    return jax.random.bits(key, (ROUNDS, 2), jnp.uint32)
-
-
-def _led_on(
-    start: UInt[Array, " e"], lead: Callable[[Array], Array], n: Any
+def _walk(
+    start: UInt[Array, " e"], feistel: Callable[[Array], Array], n: Any
 ) -> UInt[Array, " e"]:
-    """Where the few numbers from n on lead to below n; a circle among them is left."""
+    """The first image below n of numbers from n on; a cycle that stays above is left."""
 
     def moves(i: Array) -> Array:
         return (i >= n) & (i != start)
 
     return jax.lax.while_loop(
         lambda i: moves(i).any(),
-        lambda i: jnp.where(moves(i), lead(i), i),
-        lead(start),
+        lambda i: jnp.where(moves(i), feistel(i), i),
+        feistel(start),
     )
 
 
@@ -108,9 +104,7 @@ def _hash(x: UInt[Array, " n"]) -> UInt[Array, " n"]:
     return x >> 16
 
 
-def _shifted(
-    x: UInt[Array, " n"], h: UInt[Array, " n"], size: Any
-) -> UInt[Array, " n"]:
-    """x + h modulo `size`, with the 16 bits of h spread over it."""
+def _shift(x: UInt[Array, " n"], h: UInt[Array, " n"], size: Any) -> UInt[Array, " n"]:
+    """x + h modulo `size`, with the 16 bits of h spread over the range."""
     x = x + ((h * jnp.asarray(size, jnp.uint32)) >> 16)
     return jnp.where(x >= size, x - size, x)

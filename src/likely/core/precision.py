@@ -19,7 +19,7 @@ def float64() -> AbstractContextManager:
 
 
 def precision_of(tree: PyTree) -> AbstractContextManager:
-    """The scope in which a tree keeps its precision: double if any leaf is."""
+    """The scope in which a tree keeps its precision: double if any leaf is double."""
     leaves = jax.tree.leaves(eqx.filter(tree, eqx.is_inexact_array))
     return jax.enable_x64(any(leaf.dtype == np.float64 for leaf in leaves))
 
@@ -30,5 +30,5 @@ def to_numpy(tree: PyTree) -> PyTree:
 
 
 def number(value) -> np.ndarray:
-    """A setting as a zero-dimensional array, so that a new value compiles nothing."""
+    """A setting as a zero-dimensional array, so that a new value does not recompile."""
     return np.asarray(value, dtype=np.float64)

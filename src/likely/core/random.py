@@ -1,4 +1,6 @@
-"""Keys from `random_state`, at the boundary and nowhere else."""
+"""JAX keys and seeds from scikit-learn's `random_state`."""
+
+from typing import Any
 
 import jax
 import numpy as np
@@ -22,3 +24,9 @@ def key_of(
     else:
         seed = int(random_state)
     return jax.random.key(int(seed) % 2**63)
+
+
+def seed_of(random_state: Any) -> int:
+    """A whole number of 64 bits from whatever scikit-learn accepts as `random_state`."""
+    high, low = np.asarray(jax.random.key_data(key_of(random_state))).tolist()[-2:]
+    return high << 32 | low

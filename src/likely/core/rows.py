@@ -1,4 +1,4 @@
-"""Rows of few sizes: padding with absent rows, and making absent rows harmless.
+"""Padding of rows to a few sizes with absent rows, and making absent rows harmless.
 
 A new number of rows would compile a new program. So rows are padded to the next
 of a few sizes with copies of a present row (never zeros: 0·NaN) at weight zero,
@@ -14,10 +14,10 @@ from likely.typing import Batch
 
 
 def size_class(n: int) -> int:
-    """The next of a few sizes: powers of two up to 1024, then ever finer steps.
+    """The next larger of a few sizes: powers of two up to 1024, then finer steps.
 
-    Four sizes an octave above 1024 and eight above 65,536, so that the padding
-    costs at most a quarter, and an eighth where it matters.
+    There are four sizes in each octave above 1024 and eight above 65,536, so that the
+    padding costs at most a quarter, and at most an eighth where rows are many.
     """
     if n <= 16:
         return 16

@@ -1,7 +1,7 @@
 r"""Products of tensors, and the chain rule for tensors.
 
 $X \sim (s_1, \dots, s_n)$ says that X is an array with these axes; `shape` writes
-it, the annotations of this library are that notation, and the tests execute them.
+it; the annotations of this library are that notation, and the tests check them.
 """
 
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ Tensor = Shaped[Array | np.ndarray, "..."]
 
 
 def shape(x: ArrayLike, name: str = "X") -> str:
-    """`X ~ (2, 3)`: the name of a tensor and its axes."""
+    """The name of a tensor and its axes, as in `X ~ (2, 3)`."""
     return f"{name} ~ ({', '.join(map(str, np.shape(x)))})"
 
 
 def dot(
     w: Shaped[Array | np.ndarray, " d"], X: Shaped[Array | np.ndarray, "*n d"]
 ) -> Shaped[Array, "*n"]:
-    r"""$w \cdot x = \sum_i w_i x_i$ for each x: how well it matches the template w.
+    r"""The inner product $w \cdot x = \sum_i w_i x_i$ of each x with the template w.
 
     Among unit vectors it is largest for $x = w / \lVert w \rVert$ (Cauchy-Schwarz).
     """
@@ -33,23 +33,24 @@ def dot(
 def matrix_product(
     X: Shaped[Array | np.ndarray, "a b"], Y: Shaped[Array | np.ndarray, "b c"]
 ) -> Shaped[Array, "a c"]:
-    r"""$Z_{ij} = \operatorname{row}_i(X) \cdot \operatorname{col}_j(Y)$."""
+    r"""The matrix product $Z_{ij} = \operatorname{row}_i(X) \cdot \operatorname{col}_j(Y)$."""
     return jnp.asarray(X) @ jnp.asarray(Y)
 
 
 def batched_product(
     X: Shaped[Array | np.ndarray, "n a b"], Y: Shaped[Array | np.ndarray, "n b c"]
 ) -> Shaped[Array, "n a c"]:
-    r"""A matrix product for each n: (n, a, b) × (n, b, c) → (n, a, c)."""
+    r"""One matrix product for each of n pairs: (n, a, b) × (n, b, c) → (n, a, c)."""
     return jnp.asarray(X) @ jnp.asarray(Y)
 
 
 def hadamard(
     X: Shaped[Array | np.ndarray, "*s"], Y: Shaped[Array | np.ndarray, "*s"]
 ) -> Shaped[Array, "*s"]:
-    r"""$Z_{ij} = X_{ij} Y_{ij}$; with a mask of zeros and ones, the entries it keeps.
+    r"""The entrywise product $Z_{ij} = X_{ij} Y_{ij}$.
 
-    It is linear in each factor: $M \odot (2A + 3B) = 2\,M \odot A + 3\,M \odot B$.
+    With a mask of zeros and ones it keeps some entries. It is linear in each factor:
+    $M \odot (2A + 3B) = 2\,M \odot A + 3\,M \odot B$.
     """
     return jnp.asarray(X) * jnp.asarray(Y)
 
@@ -65,9 +66,9 @@ def reduce(
 
     Args:
         X: any tensor.
-        axes: the axes that go away.
+        axes: the axes to reduce over.
         how: `sum`, `mean`, `max` or `min`.
-        keep: whether they stay, with length 1.
+        keep: whether the reduced axes stay, with length 1.
     """
     reductions = {"sum": jnp.sum, "mean": jnp.mean, "max": jnp.max, "min": jnp.min}
     if how not in reductions:

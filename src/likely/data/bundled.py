@@ -1,4 +1,4 @@
-"""The small sets that scikit-learn brings along: nothing is downloaded."""
+"""The small data sets that scikit-learn includes: nothing is downloaded."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The files in the world that this room knows, with the checksums they must have."""
+"""The files that can be downloaded, with the checksums they must have."""
 
 from likely.data.download import Remote
 

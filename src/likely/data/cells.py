@@ -2,11 +2,11 @@
 
 A reading fits a column when it fits each of its chunks, so the readings that fit are
 narrowed chunk by chunk, and the same text gives the same types whether a file is read
-whole or in pieces. Of those left the first is taken, in the order of `READINGS`.
+whole or in chunks. Of those left the first is taken, in the order of `READINGS`.
 
     true, no, ...         boolean
     -12                   integer; not 007 nor 30 digits, which are codes: text
-    1.5, 2e-3, inf        number; 1,5 where semicolons part the columns
+    1.5, 2e-3, inf        number; 1,5 where semicolons separate the columns
     2024-02-29            date, in the ISO form and a few others
     anything              text
 """
@@ -24,12 +24,12 @@ MISSING = (
     "", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "NULL", "null", "None",
     "<NA>",
 )  # fmt: skip
-MOMENT = pa.timestamp("us")
+TIMESTAMP = pa.timestamp("us")
 DAYS = (
     "%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d-%m-%Y", "%d/%m/%Y", "%m/%d/%Y"
 )  # fmt: skip
 TIMES = ("", " %H:%M", " %H:%M:%S")
-DIGITS = {
+PATTERNS = {
     "%Y": "[0-9]{4}",
     "%m": "[0-9]{1,2}",
     "%d": "(?P<d>[0-9]{1,2})",
@@ -37,11 +37,13 @@ DIGITS = {
     "%M": "[0-9]{2}",
     "%S": "[0-9]{2}",
 }
-TWO_WAYS = [
+AMBIGUOUS = [
     (f"date {DAYS[-2]}{time}", f"date {DAYS[-1]}{time}") for time in TIMES
 ]  # fmt: skip
 CODE = "^0[0-9]|^-?[0-9]{19,}$"
-PROBE = 64
+"""Digits that are no number: leading zeros, or more than 64 bits keep."""
+PROBE_CELLS = 64
+"""The number of cells that a reading is tried on first."""
 
 
 class Misfit(ValueError):
@@ -64,7 +66,7 @@ def _number(cells: pa.Array) -> pa.Array:
 
 
 def _has_codes(cells: pa.Array) -> bool:
-    """Whether some cells are 007, or have more digits than a number keeps."""
+    """Whether some cells are like 007, or have more digits than a number keeps."""
     plain = pc.invert(pc.starts_with(cells, "0."))
     length = pc.binary_length(cells)
     padded = pc.and_(pc.and_(pc.starts_with(cells, "0"), plain), pc.greater(length, 1))
@@ -91,25 +93,25 @@ def _boolean(true: str, false: str) -> Callable[[pa.Array], pa.Array]:
 
 def _iso(cells: pa.Array) -> pa.Array:
     try:
-        return pc.cast(cells, MOMENT)
+        return pc.cast(cells, TIMESTAMP)
     except pa.ArrowInvalid:  # with a zone: as universal time
-        return pc.cast(pc.cast(cells, pa.timestamp("us", "UTC")), MOMENT)
+        return pc.cast(pc.cast(cells, pa.timestamp("us", "UTC")), TIMESTAMP)
 
 
 def _date(form: str) -> Callable[[pa.Array], pa.Array]:
     pattern = f"^{re.escape(form)}$"
-    for directive, digits in DIGITS.items():
+    for directive, digits in PATTERNS.items():
         pattern = pattern.replace(directive, digits)
 
     def read(cells: pa.Array) -> pa.Array:
         parts = pc.extract_regex(cells, pattern)
         if parts.null_count > cells.null_count:
             raise Misfit(form)
-        moments = pc.strptime(cells, format=form, unit="us")
+        times = pc.strptime(cells, format=form, unit="us")
         day = pc.cast(pc.struct_field(parts, "d"), pa.int64())
-        if pc.any(pc.not_equal(pc.day(moments), day)).as_py():
+        if pc.any(pc.not_equal(pc.day(times), day)).as_py():
             raise Misfit("a day that does not exist")  # February 30 as March 1
-        return moments
+        return times
 
     return read
 
@@ -155,12 +157,12 @@ def narrow(
     Args:
         cells: text.
         readings: what fitted so far.
-        values: where the values by some of the readings are put, since they are there.
+        values: a dictionary that receives the values by the readings that were tried.
     """
     if cells.null_count == len(cells):
         return list(readings)
     values = {} if values is None else values
-    probe = cells.drop_null()[:PROBE]
+    probe = cells.drop_null()[:PROBE_CELLS]
 
     def fits(reading: str) -> bool:
         return _fits(probe, reading, {}) and _fits(cells, reading, values)
@@ -171,12 +173,12 @@ def narrow(
         return [name for name in readings if name in kept]
     if "number" in readings and fits("number"):
         return ["number", "text"]
-    worth = (name for name in readings if _worth_a_try(name, probe[0].as_py()))
-    return [name for name in worth if fits(name)]
+    possible = (name for name in readings if _is_possible(name, probe[0].as_py()))
+    return [name for name in possible if fits(name)]
 
 
-def _worth_a_try(reading: str, cell: str) -> bool:
-    """Whether the first cell does not rule a reading out at a glance."""
+def _is_possible(reading: str, cell: str) -> bool:
+    """Whether the first character of the first cell does not rule a reading out."""
     first = cell.strip()[:1]
     if reading.startswith("date"):
         return first.isdigit()
@@ -198,6 +200,6 @@ def choose(readings: Sequence[str]) -> str:
     first = readings[0]
     if "integer" in readings and first != "integer":
         return "number"  # no text is a boolean and an integer: all cells are missing
-    if any(pair[0] == first and pair[1] in readings for pair in TWO_WAYS):
+    if any(pair[0] == first and pair[1] in readings for pair in AMBIGUOUS):
         return "text"
     return first

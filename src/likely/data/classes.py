@@ -1,4 +1,4 @@
-r"""Synthetic classes in the plane: shapes that a straight line can or cannot part.
+r"""Synthetic classes in the plane: shapes that a straight line can or cannot separate.
 
 `truth` holds what made the data; where p(class | x) has a closed form it is the
 function `truth["probability"]`, of rows X, with one column for each class.
@@ -17,7 +17,7 @@ PLANE = ("x", "y")
 
 
 def moons(n: int = 200, *, noise: float = 0.1, random_state: Any = None) -> Dataset:
-    """Two half circles that reach into each other."""
+    """Two interleaving half circles."""
     rng = generator(random_state)
     y = _classes(n, 2)
     t = rng.uniform(0, np.pi, n)
@@ -78,7 +78,7 @@ def disc(
     flip: float = 0.0,
     random_state: Any = None,
 ) -> Dataset:
-    r"""Inside a disc or outside of it: parted by the feature of D26.
+    r"""Inside a disc or outside of it: linearly separable after one new feature.
 
     Points are uniform on a square; $φ(x, y) = \max(0, R^2 - (x^2 + y^2))$ is positive
     exactly inside, so that the classes are separable once φ is a column.
@@ -187,7 +187,7 @@ def inseparable(
 
 
 def _classes(n: int, k: int) -> np.ndarray:
-    """Codes 0 ... k − 1 in turn, so that classes are as equal as can be."""
+    """Codes 0 ... k − 1 in turn, so that classes are as equal in size as possible."""
     return np.arange(n) % k
 
 

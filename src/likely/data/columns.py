@@ -1,6 +1,6 @@
-"""An Arrow column as what a kind needs: numbers, levels, or moments.
+"""An Arrow column as what its kind needs: numbers, levels or timestamps.
 
-Each says in the user's name for the column what cannot be read, and in which row.
+Errors name the column, the row and the value that cannot be read.
 """
 
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ import pyarrow.compute
 from pyarrow import types
 
 from likely.core.checks import InputError
-from likely.data.cells import MOMENT, READINGS, Misfit, convert
+from likely.data.cells import READINGS, TIMESTAMP, Misfit, convert
 
 pc: Any = pyarrow.compute  # its functions are made at import, unseen by type checkers
 NESTED = (
@@ -20,14 +20,14 @@ NESTED = (
 
 
 class Levels(NamedTuple):
-    """A column of words: each row's place in a list of different ones."""
+    """A categorical column: each row's index in a list of categories."""
 
     codes: np.ndarray
     """(n,) int32; −1 where the value is missing."""
-    words: list[str]
+    categories: list[str]
 
 
-def is_words(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
     """Whether a column of this type holds text, dictionary-encoded or not."""
     if types.is_dictionary(kind):
         kind = kind.value_type
@@ -35,7 +35,7 @@ def is_words(kind: pa.DataType) -> bool:
     return types.is_string(kind) or types.is_large_string(kind) or views
 
 
-def is_moments(kind: pa.DataType) -> bool:
+def is_timestamps(kind: pa.DataType) -> bool:
     """Whether a column of this type holds dates."""
     return types.is_timestamp(kind) or types.is_date(kind)
 
@@ -50,38 +50,38 @@ def is_nested(kind: pa.DataType) -> bool:
 def as_numbers(column: Any, name: str) -> np.ndarray:
     """(n,) float64, NaN where missing; text is read as numbers."""
     kind = column.type
-    if is_nested(kind) or is_moments(kind):
+    if is_nested(kind) or is_timestamps(kind):
         raise InputError(f"column {name!r} holds {kind} values, which are no numbers.")
-    if is_words(kind):
+    if is_text(kind):
         column = _read(column, name, "number")
     elif types.is_duration(kind) or types.is_time(kind):
-        column = pc.divide(_seconds(column), 1e6)
+        column = pc.divide(_microseconds(column), 1e6)
     if types.is_boolean(column.type):
         column = pc.cast(column, pa.uint8())
     numbers = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return np.asarray(numbers)
 
 
-def _seconds(column: Any) -> Any:
+def _microseconds(column: Any) -> Any:
     """Times of day and durations as whole microseconds."""
     if types.is_duration(column.type):
         return pc.cast(pc.cast(column, pa.duration("us"), safe=False), pa.int64())
     return pc.cast(pc.cast(column, pa.time64("us"), safe=False), pa.int64())
 
 
-def as_moments(column: Any, name: str) -> np.ndarray:
+def as_timestamps(column: Any, name: str) -> np.ndarray:
     """(n,) datetime64[us], NaT where missing; text is read as dates."""
-    if is_words(column.type):
+    if is_text(column.type):
         column = _read(column, name, "date iso")
-    if not is_moments(column.type):
+    if not is_timestamps(column.type):
         raise InputError(f"column {name!r} holds {column.type} values, not dates.")
-    moments = pc.cast(column, MOMENT, safe=False).to_numpy(zero_copy_only=False)
-    return np.asarray(moments).astype("datetime64[us]")
+    times = pc.cast(column, TIMESTAMP, safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(times).astype("datetime64[us]")
 
 
 def _read(column: Any, name: str, reading: str) -> Any:
-    """Text as values: by the reading, or another form of dates, or yes and no."""
-    text = _plain(column)
+    """The values of a column of text: numbers or booleans, or dates in any form."""
+    text = _strings(column)
     also = "date" if reading.startswith("date") else "boolean"
     forms = [reading, *(form for form in READINGS if form.startswith(also))]
     for form in forms:
@@ -107,23 +107,25 @@ def _fits(text: pa.Array, reading: str) -> bool:
     return True
 
 
-def _plain(column: Any) -> pa.Array:
-    """Text as one array of ordinary strings, blanks as missing."""
+def _strings(column: Any) -> pa.Array:
+    """Text as one array of ordinary strings, with empty strings as missing values."""
     text = pc.cast(column, pa.string())
     text = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
 
 
 def as_levels(column: Any, name: str) -> Levels:
-    """Codes and words; numbers become words as they are written, 1.0 as 1."""
+    """Codes and categories; numbers become text as they are written, 1.0 as 1."""
     kind = column.type
     if is_nested(kind):
-        raise InputError(f"column {name!r} holds {kind} values, which are no words.")
+        raise InputError(
+            f"column {name!r} holds {kind} values, which are no categories."
+        )
     if types.is_integer(kind):
         return _whole_levels(column)
-    if is_words(kind) or types.is_boolean(kind) or is_moments(kind):
-        text = column if is_words(kind) else pc.cast(column, pa.string())
-        return _word_levels(text)
+    if is_text(kind) or types.is_boolean(kind) or is_timestamps(kind):
+        text = column if is_text(kind) else pc.cast(column, pa.string())
+        return _text_levels(text)
     numbers = as_numbers(column, name)
     present = ~np.isnan(numbers)
     found, inverse = np.unique(numbers[present], return_inverse=True)
@@ -145,25 +147,25 @@ def _whole_levels(column: Any) -> Levels:
     return Levels(codes, [str(value) for value in found])
 
 
-def _word_levels(column: Any) -> Levels:
+def _text_levels(column: Any) -> Levels:
     if isinstance(column, pa.Array):
         column = pa.chunked_array([column])
     coded = column if types.is_dictionary(column.type) else column.dictionary_encode()
     coded = coded.unify_dictionaries()
     if not coded.num_chunks:
         return Levels(np.zeros(0, np.int32), [])
-    places = (pc.cast(part.indices, pa.int32()) for part in coded.chunks)
-    codes = [pc.fill_null(place, -1).to_numpy() for place in places]
-    words = coded.chunk(0).dictionary.to_pylist()
-    return _without_blanks(np.concatenate(codes), words)
+    indices = (pc.cast(part.indices, pa.int32()) for part in coded.chunks)
+    codes = [pc.fill_null(index, -1).to_numpy() for index in indices]
+    categories = coded.chunk(0).dictionary.to_pylist()
+    return _without_blanks(np.concatenate(codes), categories)
 
 
-def _without_blanks(codes: np.ndarray, words: list) -> Levels:
-    """A level that is None or blank is a missing value."""
-    blank = [word is None or word == "" for word in words]
+def _without_blanks(codes: np.ndarray, categories: list) -> Levels:
+    """Levels in which a category that is None or empty is a missing value."""
+    blank = [category is None or category == "" for category in categories]
     if not any(blank):
-        return Levels(codes, words)
-    place = np.cumsum(~np.array(blank)) - 1
-    place[blank] = -1
-    codes = np.append(place, -1)[codes].astype(np.int32)
-    return Levels(codes, [word for word in words if word])
+        return Levels(codes, categories)
+    index = np.cumsum(~np.array(blank)) - 1
+    index[blank] = -1
+    codes = np.append(index, -1)[codes].astype(np.int32)
+    return Levels(codes, [category for category in categories if category])

@@ -1,7 +1,7 @@
 r"""Data that are not independent, or not from one distribution.
 
-Everything that is fitted by a product of likelihoods assumes that they are. Here the
-assumption fails in three known ways, and `truth` says by how much.
+A likelihood that is a product over rows assumes both. Here the assumption fails in three
+known ways, and `truth` says by how much.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ def couples(
     std: float = 1.0,
     random_state: Any = None,
 ) -> Dataset:
-    r"""n couples: 2n people, of whom two at a time are alike.
+    r"""n couples: 2n people, of whom each two partners are correlated.
 
     Partners share a part of their value: $x = μ + σ(\sqrt{ρ}\, u + \sqrt{1-ρ}\, v)$
     with u common to both. The mean of 2n independent people has variance
@@ -58,10 +58,10 @@ def drift(
     noise: float = 0.3,
     random_state: Any = None,
 ) -> Dataset:
-    r"""A relation that turns with time: $y = (1 + c\,t)\,x + σε$, t from 0 to 1.
+    r"""A relation that changes with time: $y = (1 + c\,t)\,x + σε$, t from 0 to 1.
 
     Rows come in order of time, the second column. Shuffled folds mix past and future
-    and promise an error that the future does not keep; folds by time do not.
+    and underestimate the error on future rows; folds by time do not.
 
     Args:
         n: rows.
@@ -82,7 +82,7 @@ def drift(
 
 
 def biased(n: int = 200, *, strength: float = 1.0, random_state: Any = None) -> Dataset:
-    r"""A biased collection: who answers depends on what they would say.
+    r"""A biased sample: who answers depends on the answer.
 
     In the population y is N(0, 1), but y enters the sample with probability
     $\propto e^{sy}$; so the sample is $N(s, 1)$, and weights $\propto e^{-sy}$ undo it.

@@ -1,7 +1,7 @@
 """How a text table is written: its encoding, its delimiter, its header.
 
-Everything is told from the first few megabytes and can be overridden. What was guessed
-against the ordinary is kept as a sentence in `notes`.
+Everything is detected from the first few megabytes and can be overridden. Unusual
+guesses are kept as sentences in `notes`.
 """
 
 import codecs
@@ -18,9 +18,10 @@ import pyarrow as pa
 
 from likely.data.errors import table_error
 
-SAMPLE = 1 << 22
+SAMPLE_BYTES = 1 << 22
+"""The length of the text from which the dialect is detected."""
 MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
-MARKS = {
+BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, whose mark it begins with
     codecs.BOM_UTF32_BE: "utf-32",
@@ -28,7 +29,7 @@ MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 DELIMITERS = ",;\t|"
-CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1b"))
+CONTROL_BYTES = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1b"))
 
 
 class Dialect(NamedTuple):
@@ -57,7 +58,7 @@ def sniff(
     delimiter: str | None = None,
     header: bool | None = None,
 ) -> Dialect:
-    """The dialect of a text table, where it was not given.
+    """The dialect of a text table; what is not given is detected.
 
     Raises:
         TableError: when the file is empty, not text, or not a file.
@@ -79,7 +80,7 @@ def sniff(
         header = not all(_is_number(cell) for cell in first)
         if not header:
             notes.append("the first row is all numbers, so there is no header")
-    if header and second is None and len(sample) < SAMPLE:
+    if header and second is None and len(sample) < SAMPLE_BYTES:
         raise table_error(path, "has a header but no rows; give some.")
     cells = first if header else [""] * len(first)
     names = _unique(cells, notes)
@@ -101,27 +102,27 @@ def check_file(path: str | PathLike) -> None:
 
 
 def _sample(path: str | PathLike) -> tuple[bytes, str | None]:
-    """The first bytes, decompressed where their magic says so."""
+    """The first bytes, decompressed, and the compression that their magic names."""
     try:
         with open(path, "rb") as file:
             head = file.read(4)
         kinds = (kind for magic, kind in MAGIC.items() if head.startswith(magic))
         compression = next(kinds, None)
         with open_bytes(path, compression) as file:
-            return file.read(SAMPLE), compression
+            return file.read(SAMPLE_BYTES), compression
     except (OSError, pa.ArrowException) as error:
         raise table_error(path, f"cannot be read ({error}); is it whole?") from error
 
 
 def _encoding(path: str | PathLike, sample: bytes, notes: list[str]) -> str:
-    for mark, encoding in MARKS.items():
+    for mark, encoding in BYTE_ORDER_MARKS.items():
         if sample.startswith(mark):
             return encoding
     if b"\0" in sample:
         line = sample[: sample.index(b"\0")].count(b"\n") + 1
         remedy = "if it is text in UTF-16, pass encoding='utf-16-le' or 'utf-16-be'."
         raise table_error(path, f"holds zero bytes; {remedy}", line=line)
-    controls = len(sample) - len(sample.translate(None, CONTROL))
+    controls = len(sample) - len(sample.translate(None, CONTROL_BYTES))
     if controls * 200 > len(sample):
         raise table_error(path, "is not text; give CSV, TSV, Parquet or Arrow.")
     for encoding in ("utf-8", "cp1252", "latin-1"):
@@ -157,7 +158,7 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _delimiter(text: str) -> str:
-    """The candidate that parts the first rows most evenly, then into most columns."""
+    """The delimiter that splits the first rows most evenly, then into most columns."""
 
     def evenness(delimiter: str) -> tuple[float, int]:
         rows = (row for row, _ in zip(_rows(text, delimiter), range(25), strict=False))
@@ -177,18 +178,18 @@ def _is_number(cell: str) -> bool:
 
 
 def _unique(cells: Sequence[str], notes: list[str]) -> tuple[str, ...]:
-    """Names without surrounding space, blanks and repetitions made unique."""
+    """Names without surrounding space; empty and repeated ones are made unique."""
     taken = {cell.strip() for cell in cells}
     given: set[str] = set()
     times: Counter[str] = Counter()
     names: list[str] = []
-    for place, cell in enumerate(cells, start=1):
-        name = wanted = cell.strip() or f"column_{place}"
+    for number, cell in enumerate(cells, start=1):
+        name = wanted = cell.strip() or f"column_{number}"
         while name in given or (name != cell.strip() and name in taken):
             times[wanted] += 1
             name = f"{wanted}_{times[wanted] + 1}"
         if name != wanted:
-            notes.append(f"column {place} is called {wanted!r} like another: {name!r}")
+            notes.append(f"column {number} is called {wanted!r} like another: {name!r}")
         given.add(name)
         names.append(name)
     return tuple(names)

@@ -18,29 +18,29 @@ import platformdirs
 
 from likely.data.errors import DownloadError
 
-BLOCK = 1 << 20
-TIMEOUT = 30.0
+BLOCK_BYTES = 1 << 20
+TIMEOUT_SECONDS = 30.0
 
 
 class Remote(NamedTuple):
-    """A file in the world: its name here, where it is, and what it must hash to."""
+    """A file on the internet: its local name, its addresses and its checksum."""
 
     name: str
     """Folder and file name below the data folder."""
     sha256: str
     size: int
-    """Bytes; a download that grows beyond is stopped."""
+    """The length in bytes; a longer download is stopped."""
     urls: Sequence[str]
 
 
 def data_folder() -> Path:
-    """Where downloads are kept: `LIKELY_DATA_DIR`, or a folder of this user's cache."""
+    """The folder of downloads: `LIKELY_DATA_DIR`, or a folder of the user's cache."""
     chosen = os.environ.get("LIKELY_DATA_DIR")
     return Path(chosen or Path(platformdirs.user_cache_dir("likely")) / "data")
 
 
 def fetch(remote: Remote) -> Path:
-    """The file, downloaded where it is not here yet, with its checksum verified.
+    """The path of the file, which is downloaded if need be, with a verified checksum.
 
     Raises:
         DownloadError: says what was tried and where to put the file by hand.
@@ -67,7 +67,7 @@ def _download(url: str, path: Path, remote: Remote) -> Path:
     partial = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            with urllib.request.urlopen(url, timeout=TIMEOUT) as source:
+            with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as source:
                 _copy(source, file, remote.size)
             file.flush()
             os.fsync(file.fileno())
@@ -78,14 +78,14 @@ def _download(url: str, path: Path, remote: Remote) -> Path:
 
 
 def _copy(source, file, size: int) -> None:
-    left = size + 1  # one byte more shows that there is more
-    while left and (block := source.read(min(BLOCK, left))):
+    left = size + 1  # one byte more, so that a longer file is noticed
+    while left and (block := source.read(min(BLOCK_BYTES, left))):
         file.write(block)
         left -= len(block)
 
 
 def _verify(path: Path, remote: Remote) -> None:
-    """Refuse a file that is not the one we know."""
+    """Refuse a file whose checksum is not the known one."""
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != remote.sha256:

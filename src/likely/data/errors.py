@@ -1,12 +1,12 @@
-"""The sentences of this room: which file, which line, which column, what to do."""
+"""Errors as sentences: which file, which line, which column, what to do."""
 
 from os import PathLike
 from pathlib import Path
 
 from likely.core.checks import InputError
 
-LARGEST, EXPANSION = 1 << 28, 100
-"""A file that becomes larger than this many bytes may not grow by more than this factor."""
+MAX_BYTES, MAX_EXPANSION = 1 << 28, 100
+"""A file that becomes larger than so many bytes may not grow by more than this factor."""
 
 
 class TableError(InputError):
@@ -24,7 +24,7 @@ def table_error(
     line: int | None = None,
     column: str | None = None,
 ) -> TableError:
-    """The error for a place in a file; `problem` also says what to do."""
+    """The error about a line or column of a file; `problem` also says what to do."""
     place = [f"{str(path)!r}"]
     if line is not None:
         place.append(f"line {line}")
@@ -35,9 +35,9 @@ def table_error(
 
 def check_expansion(path: str | PathLike, size: int) -> None:
     """Refuse a small file that becomes very large when it is read whole."""
-    if size > LARGEST and size > EXPANSION * Path(path).stat().st_size:
+    if size > MAX_BYTES and size > MAX_EXPANSION * Path(path).stat().st_size:
         raise table_error(
             path,
-            f"becomes more than {EXPANSION} times as large when it is read; if you trust "
+            f"becomes more than {MAX_EXPANSION} times as large when it is read; if you trust "
             "it, read it in chunks: `for chunk in data.open_table(path)`.",
         )

@@ -12,14 +12,15 @@ from pyarrow import types
 from likely.core.checks import InputError, check_weights
 from likely.data.table_file import TableFile
 
-CODED = {b"likely": b"text"}
+ENCODED_TEXT = {b"likely": b"text"}
+"""Metadata of a text column that was dictionary-encoded here, not by the user."""
 
 
 def to_arrow(frame: Any) -> pa.Table:
     """A table with named columns, each name once.
 
-    Columns of Python objects of several types become text; NumPy's columns are called
-    x0, x1, ...
+    Columns of Python objects of several types become text; the columns of a NumPy array
+    are called x0, x1, ...
 
     Args:
         frame: a pandas, polars or Arrow frame, a `TableFile`, a dictionary of columns,
@@ -41,28 +42,28 @@ def to_arrow(frame: Any) -> pa.Table:
     return frame if isinstance(frame, pa.Table) else pa.table(dict(columns))
 
 
-def code_words(table: pa.Table) -> pa.Table:
-    """The table with its columns of text as codes: they are looked at several times.
+def encode_text(table: pa.Table) -> pa.Table:
+    """The table with its columns of text dictionary-encoded, for repeated passes.
 
-    A mark tells them from categories that the user has declared.
+    Their metadata distinguish them from categories that the user has declared.
     """
     for i, field in enumerate(table.schema):
         if types.is_string(field.type) or types.is_large_string(field.type):
             coded = table.column(i).dictionary_encode().unify_dictionaries()
-            marked = pa.field(field.name, coded.type, metadata=CODED)
+            marked = pa.field(field.name, coded.type, metadata=ENCODED_TEXT)
             table = table.set_column(i, marked, coded.combine_chunks())
     return table
 
 
 def is_file(frame: Any) -> bool:
-    """Whether this is a table on the disk; a frame may have columns of any name."""
+    """Whether this is a table on disk; a frame may have columns of any name."""
     return isinstance(frame, TableFile) and not nw.dependencies.is_into_dataframe(frame)
 
 
 def weighted_chunks(
     frame: Any, sample_weight: Any = None
 ) -> Iterator[tuple[pa.Table, np.ndarray]]:
-    """The chunks of a file (a frame is one) and their weights, absent rows left out."""
+    """Chunks of a file and their weights, without rows of weight 0; a frame is one chunk."""
     chunks = frame if is_file(frame) else [to_arrow(frame)]
     if sample_weight is None:
         yield from ((chunk, np.ones(len(chunk))) for chunk in chunks)
@@ -86,13 +87,13 @@ def weighted_chunks(
 
 
 def _native(frame: Any) -> Iterator[tuple[str, Any]]:
-    """Columns of a pandas or polars frame; the index of pandas is none of them."""
+    """The columns of a pandas or polars frame, without the index of pandas."""
     try:
         found = nw.from_native(frame, eager_only=True)
         names = found.columns
     except (ValueError, TypeError) as error:
-        said = str(error).replace("\n", " ")
-        raise InputError(f"the frame cannot be read: {said}.") from error
+        reason = str(error).replace("\n", " ")
+        raise InputError(f"the frame cannot be read: {reason}.") from error
     for name in names:
         column = found.get_column(name)
         try:

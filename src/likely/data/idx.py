@@ -11,13 +11,14 @@ import numpy as np
 from likely.data.errors import table_error
 
 GZIP = b"\x1f\x8b"
+BLOCK_BYTES = 1 << 22
 KINDS = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
 
 def read_idx(path: str | PathLike) -> np.ndarray:
     """The array in an idx file: mapped into memory, or read where it is gzipped.
 
-    A mapped array is read-only and costs memory only where it is looked at.
+    A mapped array is read-only and takes memory only where it is used.
 
     Raises:
         TableError: when the file is not what its header says.
@@ -57,14 +58,14 @@ def _mapped(path: Path) -> np.ndarray:
 
 
 def _filled(file, dtype: np.dtype, shape: tuple[int, ...], path: Path) -> np.ndarray:
-    """Read as much as there is, in pieces: a header may promise any size."""
+    """Read as much as there is, in blocks: a header may promise any size."""
     promised = math.prod(shape) * dtype.itemsize
-    pieces, left = [], promised + 1
-    while left and (piece := file.read(min(left, 1 << 22))):
-        pieces.append(piece)
-        left -= len(piece)
+    blocks, left = [], promised + 1
+    while left and (block := file.read(min(left, BLOCK_BYTES))):
+        blocks.append(block)
+        left -= len(block)
     _check_size(promised + 1 - left, dtype, shape, path)
-    return np.frombuffer(b"".join(pieces), dtype).reshape(shape)
+    return np.frombuffer(b"".join(blocks), dtype).reshape(shape)
 
 
 def _check_size(found: int, dtype: np.dtype, shape: tuple, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How the kind of each column is told, in one pass over the chunks of a table."""
+"""Inference of the kind of each column, in one pass over the chunks of a table."""
 
 from typing import Any
 
@@ -6,23 +6,23 @@ import pyarrow as pa
 from pyarrow import types
 
 from likely.core.checks import InputError
-from likely.data.columns import is_moments, is_nested, is_words
-from likely.data.frames import CODED, weighted_chunks
+from likely.data.columns import is_nested, is_text, is_timestamps
+from likely.data.frames import ENCODED_TEXT, weighted_chunks
 from likely.data.schema import Column
-from likely.data.summary import Booleans, Moments, Others, Summary
+from likely.data.summary import Booleans, Dates, Others, Summary
 from likely.data.summary_numbers import Numbers
-from likely.data.summary_words import Words
+from likely.data.summary_text import Text
 
 
 def _summary(field: pa.Field) -> Summary:
     name, kind = field.name, field.type
     if is_nested(kind):
         return Others(name)
-    if is_words(kind):
-        declared = types.is_dictionary(kind) and field.metadata != CODED
-        return Words(name, declared)
-    if is_moments(kind):
-        return Moments(name)
+    if is_text(kind):
+        declared = types.is_dictionary(kind) and field.metadata != ENCODED_TEXT
+        return Text(name, declared)
+    if is_timestamps(kind):
+        return Dates(name)
     return Booleans(name) if types.is_boolean(kind) else Numbers(name)
 
 

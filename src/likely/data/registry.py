@@ -14,7 +14,7 @@ _BUNDLED = (
     bundled.diabetes,
     bundled.linnerud,
 )
-_MADE = (
+_SYNTHETIC = (
     curves.linear,
     curves.curve,
     curves.polynomial,
@@ -33,19 +33,19 @@ _MADE = (
     dependence.drift,
     dependence.biased,
 )
-_FETCHED = (
+_DOWNLOADED = (
     remote.mnist,
     remote.fashion_mnist,
     remote.cifar10,
     remote.tinyshakespeare,
 )
 SETS: dict[str, Callable[..., Any]] = {
-    make.__name__: make for make in (*_BUNDLED, *_MADE, *_FETCHED)
+    make.__name__: make for make in (*_BUNDLED, *_SYNTHETIC, *_DOWNLOADED)
 }
 
 
 def names() -> dict[str, str]:
-    """What there is: each name with its first sentence."""
+    """The names of all data sets, each with its first sentence."""
     return {
         name: (make.__doc__ or "").strip().partition("\n")[0]
         for name, make in SETS.items()

@@ -47,7 +47,7 @@ def mnist(split: str = "train", *, path: str | PathLike | None = None) -> Datase
 def fashion_mnist(
     split: str = "train", *, path: str | PathLike | None = None
 ) -> Dataset:
-    """60,000 pieces of clothing to learn from, 10,000 to test, 28 × 28 bytes.
+    """60,000 images of clothing to learn from, 10,000 to test, 28 × 28 bytes.
 
     Args:
         split: "train" or "test".
@@ -82,7 +82,7 @@ def _checked(split: str) -> str:
 
 
 def _find(folder: str | PathLike, pattern: str) -> Path:
-    """The first file of the user's folder that fits."""
+    """The first file of the user's folder that matches a pattern."""
     found = sorted(Path(folder).glob(pattern)) if Path(folder).is_dir() else []
     if not found:
         raise DownloadError(
@@ -115,7 +115,7 @@ def cifar10(split: str = "train", *, path: str | PathLike | None = None) -> Data
 
 
 def _members(archive: Path, names: list[str]) -> Iterator[tuple[str, bytes]]:
-    """Members of the archive, never extracted to the disk nor larger than they are."""
+    """Members of the archive, read in memory up to the size they should have."""
     try:
         with tarfile.open(archive, "r:gz") as tar:
             for member in tar:

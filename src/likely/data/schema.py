@@ -3,12 +3,12 @@
     number      a quantity: 3.5, or counts
     boolean     true or false, or 0 and 1
     code        whole numbers that name something: 101, 205, 307
-    category    words from a list
-    date        a day, or a moment
+    category    text values from a list
+    date        a day, or a timestamp
     text        prose, or anything that no encoder can use
 
-A column may also be constant, or an identifier (a name for the row): neither says
-anything about other rows. Kinds are inferred with a reason and can be overridden.
+A column may also be constant, or an identifier (a unique name of each row): neither
+says anything about other rows. Kinds are inferred with a reason and can be overridden.
 """
 
 import dataclasses
@@ -35,15 +35,15 @@ class Column:
     constant: bool = False
     """Whether it holds a single value and nothing is missing."""
     identifier: bool = False
-    """Whether each row has a value of its own that only names it."""
+    """Whether each row has a unique value that only names it."""
     missing: int = 0
     """How many rows have no value."""
     distinct: int | None = None
     """How many different values there are; None where they were not counted."""
     low: float | str | None = None
-    """The smallest number, or the first moment in ISO form."""
+    """The smallest number, or the first date in ISO form."""
     high: float | str | None = None
-    """The largest number, or the last moment."""
+    """The largest number, or the last date."""
     examples: tuple[str, ...] = ()
     """The commonest values."""
 
@@ -67,9 +67,9 @@ class Schema:
 
     columns: tuple[Column, ...]
     rows: int = 0
-    """How many rows were looked at."""
+    """How many rows were inspected."""
     notes: tuple[str, ...] = ()
-    """What was guessed about the file."""
+    """What was guessed about the file, as sentences."""
 
     @classmethod
     def infer(
@@ -84,7 +84,7 @@ class Schema:
         Args:
             frame: whatever `to_arrow` takes.
             kinds: kinds that are known, by column.
-            sample_weight: rows of weight 0 are not looked at.
+            sample_weight: rows of weight 0 are ignored.
         """
         from likely.data.infer import infer_columns
 
@@ -94,7 +94,7 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns."""
+        """The names of the columns."""
         return tuple(column.name for column in self.columns)
 
     def __len__(self) -> int:
@@ -108,14 +108,14 @@ class Schema:
         return self.columns[self.names.index(name)]
 
     def check(self, names: Sequence[str]) -> None:
-        """Refuse names that are not columns, with the nearest that is."""
+        """Refuse names that are not columns, and suggest the most similar one."""
         known = set(self.names)
         for name in names:
             if name not in known:
                 raise InputError(unknown_column(name, self.names))
 
     def with_kinds(self, kinds: Mapping[str, str]) -> "Schema":
-        """The schema with the kinds of some columns set; what is set is used."""
+        """The schema with the kinds of some columns set; these columns are used."""
         self.check(list(kinds))
         for name, kind in kinds.items():
             if kind not in KINDS:
@@ -137,13 +137,13 @@ class Schema:
         return dataclasses.replace(self, columns=tuple(map(given, self.columns)))
 
     def drop(self, *names: str) -> "Schema":
-        """The schema without some columns: the target, for one."""
+        """The schema without some columns, such as the target."""
         self.check(names)
         left = tuple(column for column in self.columns if column.name not in names)
         return dataclasses.replace(self, columns=left)
 
     def to_json(self) -> str:
-        """The schema as text, to be kept with a model."""
+        """The schema as JSON, to be kept with a model."""
         content = {"version": VERSION, **dataclasses.asdict(self)}
         return json.dumps(content, ensure_ascii=False, allow_nan=False)
 
@@ -171,13 +171,13 @@ class Schema:
 
 
 def unknown_column(name: str, names: Sequence[str]) -> str:
-    """The sentence about a column that is not there."""
+    """The error sentence about a column that does not exist."""
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {_listed(names)}."
     return f"there is no column {name!r}; {hint}"
 
 
-def _listed(names: Sequence[str], most: int = 10) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    more = len(names) - most
+def _listed(names: Sequence[str], limit: int = 10) -> str:
+    shown = ", ".join(repr(name) for name in names[:limit])
+    more = len(names) - limit
     return f"{shown} and {more} more" if more > 0 else shown

@@ -78,6 +78,6 @@ def _end(value: float | str | None) -> str:
     return f"{value:.6g}" if isinstance(value, int | float) else str(value)
 
 
-def _shortened(value: str, most: int = 20) -> str:
+def _shortened(value: str, limit: int = 20) -> str:
     value = " ".join(value.split())
-    return value if len(value) <= most else f"{value[: most - 1]}…"
+    return value if len(value) <= limit else f"{value[: limit - 1]}…"

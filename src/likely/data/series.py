@@ -1,4 +1,4 @@
-"""Synthetic one-dimensional signals: what a convolution along time can tell apart."""
+"""Synthetic one-dimensional signals, whose classes a convolution along time separates."""
 
 from typing import Any
 
@@ -17,10 +17,10 @@ def signals(
     noise: float = 0.2,
     random_state: Any = None,
 ) -> Dataset:
-    """A bump, a step or a wave at a random place, in noise (for K1).
+    """A bump, a step or a wave at a random position, in noise.
 
-    Where the shape stands says nothing about which it is, so a model that shifts
-    with its input has the advantage.
+    The position says nothing about the class, so a model that is equivariant to shifts
+    has the advantage.
 
     Args:
         n: rows.

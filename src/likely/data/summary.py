@@ -1,4 +1,4 @@
-"""What is seen in a column, chunk by chunk, and the kind it amounts to."""
+"""Statistics of a column, gathered chunk by chunk, and the kind that follows."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from likely.data.columns import as_moments, as_numbers
+from likely.data.columns import as_numbers, as_timestamps
 from likely.data.schema import Column
 
-LIMIT = 10_000
-"""Different values that are counted; beyond, a column has many."""
-FEW = 20
+MAX_COUNTED = 10_000
+"""The largest number of different values that are counted."""
+MAX_FEW_VALUES = 20
+"""The largest number of different values that counts as few."""
 
 
 class Summary(ABC):
-    """What was seen in a column so far: write `add` and `verdict`, get `column`."""
+    """What was seen in a column so far: write `add` and `kind`, get `column`."""
 
     def __init__(self, name: str):
         self.name, self.rows, self.missing = name, 0, 0
@@ -25,31 +26,31 @@ class Summary(ABC):
 
     @abstractmethod
     def add(self, values: Any) -> None:
-        """Look at a chunk."""
+        """Update the statistics with a chunk of the column."""
 
     @abstractmethod
-    def verdict(self) -> tuple[str, str, bool]:
+    def kind(self) -> tuple[str, str, bool]:
         """The kind, the reason, and whether it is an identifier."""
 
     @property
     def present(self) -> int:
-        """How many values there were."""
+        """How many values are not missing."""
         return self.rows - self.missing
 
     @property
     def distinct(self) -> int | None:
-        """How many different ones, where they could be counted."""
+        """How many different values there are, or None where they are too many."""
         return None if self.counts is None else len(self.counts)
 
     def column(self) -> Column:
-        """The verdict, with what was seen."""
-        kind, reason, identifier = self.verdict()
+        """The column of a schema, with its kind and what was seen in it."""
+        kind, reason, identifier = self.kind()
         same = self.low is not None and self.low == self.high
         single = self.distinct == 1 or same or not self.present
         if not self.present:
             reason = "every value is missing"
         elif single and self.missing:
-            reason = f"{reason}; it is there or missing"
+            reason = f"{reason}; it is present or missing"
         common = sorted(
             (self.counts or {}).items(), key=lambda pair: (-pair[1], pair[0])
         )
@@ -70,61 +71,62 @@ class Summary(ABC):
         """Count values until there are too many."""
         if self.counts is not None:
             self.counts.update(dict(zip(values, times.tolist(), strict=True)))
-            if len(self.counts) > LIMIT:
+            if len(self.counts) > MAX_COUNTED:
                 self.counts = None
 
 
 class Booleans(Summary):
-    """True and false."""
+    """Statistics of a column of true and false."""
 
     def add(self, values: Any) -> None:
-        """Count both."""
+        """Count true, false and missing values."""
         x = as_numbers(values, self.name)
-        gone = int(np.isnan(x).sum())
-        self.rows, self.missing = self.rows + len(x), self.missing + gone
+        missing = int(np.isnan(x).sum())
+        self.rows, self.missing = self.rows + len(x), self.missing + missing
         times = np.array([(x == 0).sum(), (x == 1).sum()])
         self.count(["false", "true"], times)
         self.counts = +self.counts if self.counts is not None else None
 
-    def verdict(self) -> tuple[str, str, bool]:
-        """A boolean."""
+    def kind(self) -> tuple[str, str, bool]:
+        """The kind "boolean"."""
         return "boolean", "true or false", False
 
 
-class Moments(Summary):
-    """Dates."""
+class Dates(Summary):
+    """Statistics of a column of dates."""
 
     def add(self, values: Any) -> None:
-        """First and last."""
-        moments = as_moments(values, self.name)
-        gone = np.isnat(moments)
+        """Find the first and the last date."""
+        times = as_timestamps(values, self.name)
+        missing = np.isnat(times)
         self.counts = None
-        self.rows, self.missing = self.rows + len(gone), self.missing + int(gone.sum())
-        if not gone.all():
-            ends = [_iso(moments[~gone].min()), _iso(moments[~gone].max())]
+        self.rows += len(missing)
+        self.missing += int(missing.sum())
+        if not missing.all():
+            ends = [_iso(times[~missing].min()), _iso(times[~missing].max())]
             self.low = min(e for e in (self.low, ends[0]) if e is not None)
             self.high = max(e for e in (self.high, ends[1]) if e is not None)
 
-    def verdict(self) -> tuple[str, str, bool]:
-        """A date."""
+    def kind(self) -> tuple[str, str, bool]:
+        """The kind "date"."""
         return "date", "dates", False
 
 
-def _iso(moment: np.datetime64) -> str:
-    """2024-02-29, with the time where there is one."""
-    return str(moment.astype("datetime64[s]")).removesuffix("T00:00:00")
+def _iso(time: np.datetime64) -> str:
+    """The ISO form, such as 2024-02-29, with the time of day if it is not midnight."""
+    return str(time.astype("datetime64[s]")).removesuffix("T00:00:00")
 
 
 class Others(Summary):
-    """Lists, bytes and the like: nothing that an encoder here can use."""
+    """Statistics of lists, bytes and other types that no encoder can use."""
 
     def add(self, values: Any) -> None:
-        """Count the rows."""
-        self.kind = values.type
+        """Count rows and missing values."""
+        self.type = values.type
         self.counts = None
         self.rows += len(values)
         self.missing += values.null_count
 
-    def verdict(self) -> tuple[str, str, bool]:
-        """Text, for want of better."""
-        return "text", f"holds {self.kind} values, which cannot be encoded", False
+    def kind(self) -> tuple[str, str, bool]:
+        """The kind "text", which encoders leave out."""
+        return "text", f"holds {self.type} values, which cannot be encoded", False

@@ -1,4 +1,4 @@
-"""Numbers: quantities, codes, 0 and 1, or the numbers of the rows."""
+"""Columns of numbers: quantities, codes, 0 and 1, or the numbers of the rows."""
 
 import re
 from collections import Counter
@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from likely.data.columns import as_numbers
-from likely.data.summary import FEW, Summary
+from likely.data.summary import MAX_FEW_VALUES, Summary
 
 NAMES_A_ROW = re.compile(r"(^|[_\W])(id|uuid|key|index|row)$|[a-z]I[dD]$", re.I)
 NAMES_A_CODE = re.compile(r"(^|[_\W])(zip|code|postcode|type|class|category)$", re.I)
 
 
 class Numbers(Summary):
-    """A column of numbers."""
+    """Statistics of a column of numbers."""
 
     def __init__(self, name: str):
         super().__init__(name)
@@ -22,11 +22,12 @@ class Numbers(Summary):
         self.last: float | None = None
 
     def add(self, values: Any) -> None:
-        """Range, whole values, steps of one."""
+        """Update range and counts, and check for whole and consecutive numbers."""
         x = as_numbers(values, self.name)
-        gone = np.isnan(x)
-        self.rows, self.missing = self.rows + len(x), self.missing + int(gone.sum())
-        x = x[~gone] if gone.any() else x
+        missing = np.isnan(x)
+        self.rows += len(x)
+        self.missing += int(missing.sum())
+        x = x[~missing] if missing.any() else x
         if not len(x):
             return
         ends = [x.min(), x.max()] + [e for e in (self.low, self.high) if e is not None]
@@ -45,8 +46,8 @@ class Numbers(Summary):
             self.consecutive &= bool((np.diff(x) == 1).all())
             self.last = float(x[-1])
 
-    def verdict(self) -> tuple[str, str, bool]:
-        """By the values, and where they leave it open by the name."""
+    def kind(self) -> tuple[str, str, bool]:
+        """The kind by the values, and where they leave it open by the column's name."""
         if not self.whole:
             return "number", "numbers with fractions", False
         counts = self.counts
@@ -56,14 +57,19 @@ class Numbers(Summary):
             return "number", "whole numbers that count the rows", True
         unique = counts is None or len(counts) == self.present
         if NAMES_A_ROW.search(self.name) and unique and self.present >= 10:
-            return "number", "a name for each row, to judge by its title", True
+            return (
+                "number",
+                "an identifier of the rows, by the name of the column",
+                True,
+            )
         if counts is None:
             return "number", "whole numbers, many different ones", False
         if NAMES_A_CODE.search(self.name):
-            return "code", "whole numbers, codes to judge by the title", False
-        if len(counts) <= FEW and self.present >= 10 * len(counts) and _uneven(counts):
-            few = f"{len(counts)} whole numbers with uneven gaps"
-            return "code", f"{few}, which look like codes", False
+            return "code", "whole numbers, codes by the name of the column", False
+        few = len(counts) <= MAX_FEW_VALUES and self.present >= 10 * len(counts)
+        if few and _uneven(counts):
+            codes = f"{len(counts)} whole numbers with uneven gaps"
+            return "code", f"{codes}, which look like codes", False
         return "number", "whole numbers", False
 
 
@@ -72,6 +78,6 @@ def _is_whole(x: np.ndarray) -> bool:
 
 
 def _uneven(counts: Counter) -> bool:
-    """Whether no gap between neighbours is the common one: 101, 205, 307, 550."""
+    """Whether all gaps between neighbouring values differ, as in 101, 205, 307, 550."""
     gaps = np.diff(sorted(counts))
     return len(gaps) >= 3 and bool(Counter(gaps.tolist()).most_common(1)[0][1] <= 1)

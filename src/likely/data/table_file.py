@@ -1,7 +1,7 @@
-"""Tables on the disk: text, Parquet and Arrow, whole or in chunks.
+"""Tables on disk: text, Parquet and Arrow, whole or in chunks.
 
-The format is told by the first bytes, not by the name. Parquet and Arrow files are
-mapped into memory, so that what is not looked at costs nothing.
+The format is recognised by the first bytes, not by the name. Parquet and Arrow files
+are mapped into memory, so that what is not used costs nothing.
 """
 
 import contextlib
@@ -18,23 +18,23 @@ from likely.data.dialect import check_file, sniff
 from likely.data.errors import TableError, check_expansion, table_error
 from likely.data.text_table import TextTable
 
-ROWS = 1 << 16
-"""Rows of a Parquet or Arrow chunk."""
-SMALLEST = 4
-"""Bytes that a cell takes at least, once read."""
+CHUNK_ROWS = 1 << 16
+"""The number of rows of a Parquet chunk."""
+MIN_CELL_BYTES = 4
+"""The fewest bytes that a cell takes once it is read."""
 ZIP = b"PK\x03\x04"
 EXCEL = b"\xd0\xcf\x11\xe0"
 
 
 @runtime_checkable
 class TableFile(Protocol):
-    """A table on the disk: iterate over its chunks, as often as you like."""
+    """A table on disk: iterate over its chunks, as often as you like."""
 
     path: str | PathLike
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns."""
+        """The names of the columns."""
         ...
 
     @property
@@ -43,7 +43,7 @@ class TableFile(Protocol):
         ...
 
     def __iter__(self) -> Iterator[pa.Table]:
-        """Chunks, in the memory of a few of them."""
+        """Iterate over the chunks, of which only a few are in memory at a time."""
         ...
 
     def read(self) -> pa.Table:
@@ -82,13 +82,13 @@ def open_table(
     missing: Sequence[str] = MISSING,
     ragged: str = "error",
 ) -> TableFile:
-    """A table on the disk, for files larger than memory.
+    """A table on disk, for files larger than memory.
 
     Args:
         path: CSV, TSV (gzip, bz2 and zstd too), Parquet, Arrow or Feather.
-        encoding: of text; told from the file where None.
-        delimiter: of text; told from the file where None.
-        header: whether the first row of text holds names; told where None.
+        encoding: of text; detected where None.
+        delimiter: of text; detected where None.
+        header: whether the first row of text holds names; detected where None.
         readings: how columns of text are read, such as `{"zip": "text"}`.
         missing: cells of text that stand for a missing value.
         ragged: "error" or "skip", for rows of text with too few or too many cells.
@@ -122,16 +122,16 @@ class ParquetTable:
                 raise table_error(path, "has no rows; give some.")
 
     def __iter__(self) -> Iterator[pa.Table]:
-        """Chunks of some ten thousand rows."""
+        """Iterate over chunks of some ten thousand rows."""
         with _sentences(self.path), self._open() as file:
-            for batch in file.iter_batches(ROWS, use_threads=False):
+            for batch in file.iter_batches(CHUNK_ROWS, use_threads=False):
                 yield _validated(pa.Table.from_batches([batch]))
 
     def read(self) -> pa.Table:
         """All rows at once."""
         with _sentences(self.path), self._open() as file:
             rows = file.metadata.num_rows
-            check_expansion(self.path, rows * len(self.names) * SMALLEST)
+            check_expansion(self.path, rows * len(self.names) * MIN_CELL_BYTES)
             return _validated(file.read())
 
     def _open(self) -> pq.ParquetFile:
@@ -149,13 +149,13 @@ class ArrowTable:
             self.names = _checked_names(path, _reader(file).schema.names)
 
     def __iter__(self) -> Iterator[pa.Table]:
-        """The record batches of the file, mapped."""
+        """Iterate over the record batches of the file, mapped into memory."""
         with _sentences(self.path), pa.memory_map(str(self.path)) as file:
             for batch in _batches(_reader(file)):
                 yield _validated(pa.Table.from_batches([batch]))
 
     def read(self) -> pa.Table:
-        """All rows at once, mapped."""
+        """All rows at once, mapped into memory."""
         chunks = list(self)
         if not sum(len(chunk) for chunk in chunks):
             raise table_error(self.path, "has no rows; give some.")
@@ -184,7 +184,7 @@ def _checked_names(path: str | PathLike, names: Sequence[str]) -> tuple[str, ...
 
 
 def _validated(table: pa.Table) -> pa.Table:
-    """The table after a look at every offset in it: a damaged file may lie."""
+    """The table, after a check of every offset in it: a file may be damaged."""
     table.validate(full=True)
     return table
 
@@ -197,6 +197,6 @@ def _sentences(path: str | PathLike) -> Iterator[None]:
     except TableError:
         raise
     except (pa.ArrowException, OSError, ValueError, MemoryError, KeyError) as error:
-        said = str(error).partition("\n")[0][:200]
-        problem = f"is damaged or holds what cannot be read ({said})."
+        reason = str(error).partition("\n")[0][:200]
+        problem = f"is damaged or holds what cannot be read ({reason})."
         raise table_error(path, problem) from error

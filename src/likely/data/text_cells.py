@@ -1,4 +1,4 @@
-"""The cells of a text table, in chunks: Arrow parts the text and finds what is wrong.
+"""The cells of a text table, in chunks: Arrow splits the text and reports errors.
 
 Every column arrives as text. That is as fast as letting Arrow guess the types (which it
 fixes after the first block of a stream), and leaves the reading of the cells to
@@ -19,10 +19,10 @@ import pyarrow.csv as pacsv
 from likely.data.dialect import Dialect, open_bytes
 from likely.data.errors import TableError, table_error
 
-BLOCK = 1 << 23
+BLOCK_BYTES = 1 << 23
 """Bytes of text in a chunk; a row may not be longer."""
-LOOK = 2_000_000
-"""Rows that are searched for the line of an error."""
+MAX_ROWS_SEARCHED = 2_000_000
+"""The largest number of rows that are searched for the line of an error."""
 
 
 class TextCells(NamedTuple):
@@ -65,7 +65,7 @@ class TextCells(NamedTuple):
             reader = csv.reader(text, delimiter=self.dialect.delimiter)
             line = 1
             try:
-                while 0 < row <= LOOK:
+                while 0 < row <= MAX_ROWS_SEARCHED:
                     line = reader.line_num + 1
                     row -= bool(next(reader))
             except (csv.Error, StopIteration, OSError, UnicodeError):
@@ -78,7 +78,7 @@ class TextCells(NamedTuple):
             file,
             read_options=pacsv.ReadOptions(
                 use_threads=threads,
-                block_size=BLOCK,
+                block_size=BLOCK_BYTES,
                 column_names=list(names),
                 skip_rows_after_names=int(self.dialect.header),
                 encoding=self.dialect.encoding,
@@ -104,18 +104,18 @@ class TextCells(NamedTuple):
                     pass
         except (OSError, UnicodeError, pa.ArrowException) as again:
             error = again
-        said = str(error)
-        row = re.search(r"Row #(\d+)", said)
-        place = re.search(r"In CSV column #(\d+)", said)
+        message = str(error)
+        row = re.search(r"Row #(\d+)", message)
+        column = re.search(r"In CSV column #(\d+)", message)
         return table_error(
             self.path,
-            _sentence(said),
+            _sentence(message),
             line=self.line(int(row[1])) if row else None,
-            column=self.dialect.names[int(place[1])] if place else None,
+            column=self.dialect.names[int(column[1])] if column else None,
         )
 
     def _check_quotes(self, last: pa.RecordBatch, rows: int) -> None:
-        """Refuse a last cell that swallowed the rest of the file."""
+        """Refuse a last cell whose quote is never closed."""
         cell = last.column(last.num_columns - 1)[-1].as_py() or ""
         if "\n" not in cell or self.dialect.compression:
             return
@@ -128,17 +128,17 @@ class TextCells(NamedTuple):
             raise table_error(self.path, problem, line=line)
 
 
-def _sentence(said: str) -> str:
-    """What Arrow said about a file, with what to do."""
-    width = re.search(r"Expected (\d+) columns, got (\d+)", said)
+def _sentence(message: str) -> str:
+    """Arrow's error message as a sentence that says what to do."""
+    width = re.search(r"Expected (\d+) columns, got (\d+)", message)
     if width:
         return (
             f"has {width[2]} cells where the first row has {width[1]}; correct it, or "
             "pass ragged='skip' to leave such rows out."
         )
-    if "invalid UTF8" in said:
+    if "invalid UTF8" in message:
         return "is not valid UTF-8; pass encoding='cp1252' or the encoding it has."
-    if "straddles two block" in said:
-        size = f"{BLOCK >> 20} MB"
+    if "straddles two block" in message:
+        size = f"{BLOCK_BYTES >> 20} MB"
         return f"has a row of more than {size}; is a quote opened and not closed?"
-    return f"cannot be read as a table ({said.partition(chr(10))[0][:200]})."
+    return f"cannot be read as a table ({message.partition(chr(10))[0][:200]})."

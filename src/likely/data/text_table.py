@@ -12,7 +12,7 @@ from likely.data.text_cells import TextCells
 
 
 class TextTable:
-    """A text table on the disk, read as often as wanted: a `TableFile`.
+    """A text table on disk, which can be read repeatedly: a `TableFile`.
 
     Args:
         path: the file.
@@ -41,7 +41,7 @@ class TextTable:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns."""
+        """The names of the columns."""
         return self.dialect.names
 
     @property
@@ -50,7 +50,7 @@ class TextTable:
         return self.dialect.notes
 
     def readings(self) -> dict[str, str]:
-        """How each column is read, from all of its cells: one pass over the file."""
+        """The reading of each column, by all of its cells: one pass over the file."""
         if self._readings is None:
             fitting = self._all_readings()
             for _, cells in self.cells.chunks():
@@ -59,7 +59,7 @@ class TextTable:
         return self._readings
 
     def __iter__(self) -> Iterator[pa.Table]:
-        """Chunks of typed columns, in the memory of a few chunks."""
+        """Iterate over chunks of typed columns, of which only a few are in memory."""
         readings = self.readings()
         for rows, cells in self.cells.chunks():
             yield self._convert(cells, readings, rows)
@@ -96,7 +96,7 @@ class TextTable:
                 raise table_error(self.path, problem, column=name)
 
     def _all_readings(self) -> dict[str, list[str]]:
-        """Every reading for each column, or the one that was asked for."""
+        """All readings for each column, or the one that the user gave."""
         comma = self.dialect.delimiter == ";"
         every = [name for name in READINGS if comma or name != "number 1,5"]
         return {
@@ -111,7 +111,7 @@ class TextTable:
         rows: int,
         values: Mapping[str, dict[str, pa.Array]] | None = None,
     ) -> pa.Table:
-        """Typed columns; `values` are those that are there already."""
+        """Typed columns; `values` are those that were converted already."""
         columns = {}
         for name, text in zip(cells.schema.names, cells.columns, strict=True):
             found = (values or {}).get(name, {}).get(readings[name])
@@ -124,11 +124,11 @@ class TextTable:
         try:
             return convert(cells, reading)
         except Misfit:
-            place = _first_misfit(cells, reading)
-            shown = str(cells[place])[:40]
+            index = _first_misfit(cells, reading)
+            shown = str(cells[index])[:40]
             problem = f"{shown!r} is no {reading}; correct it, or read it as text."
             skips = self.cells.ragged == "skip"
-            row = rows + place + self.dialect.header + 1
+            row = rows + index + self.dialect.header + 1
             line = None if skips else self.cells.line(row)
             raise table_error(self.path, problem, line=line, column=name) from None
 
@@ -149,7 +149,7 @@ def _chosen(fitting: Mapping[str, list[str]]) -> dict[str, str]:
 
 
 def _replaced(chunk: pa.Table, corrected: pa.Table) -> pa.Table:
-    """The chunk with some of its columns exchanged."""
+    """The chunk with some of its columns replaced."""
     return pa.table(
         {
             name: (corrected if name in corrected.column_names else chunk)[name]
@@ -159,7 +159,7 @@ def _replaced(chunk: pa.Table, corrected: pa.Table) -> pa.Table:
 
 
 def _first_misfit(cells: pa.Array, reading: str) -> int:
-    """Where the first cell is that the reading does not fit, by halving."""
+    """The index of the first cell that the reading does not fit, by bisection."""
     low, high = 0, len(cells)
     while high - low > 1:
         middle = (low + high) // 2

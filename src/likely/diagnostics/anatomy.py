@@ -1,4 +1,4 @@
-"""What a network is made of, and which of its units never speak."""
+"""Sizes of a network, and dead units."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,30 +15,30 @@ from likely.typing import State
 
 @dataclass(frozen=True)
 class Anatomy:
-    """The sizes of a network."""
+    """The depth, widths and numbers of parameters of a network."""
 
     inputs: int
     widths: tuple[int, ...]
     """Units of each hidden layer, first to last."""
     outputs: int
     parameters: int
-    """Numbers that are learned."""
+    """The number of learned parameters."""
     rows: tuple[tuple[str, int], ...]
     """The name and the number of parameters of each layer."""
 
     @property
     def depth(self) -> int:
-        """Hidden layers."""
+        """The number of hidden layers."""
         return len(self.widths)
 
     @property
     def width(self) -> int:
-        """Units of the widest hidden layer."""
+        """The number of units of the widest hidden layer."""
         return max(self.widths, default=0)
 
     @property
     def capacity(self) -> int:
-        """Hidden units."""
+        """The number of hidden units."""
         return sum(self.widths)
 
     def __str__(self) -> str:
@@ -65,13 +65,13 @@ def anatomy(model: Any) -> Anatomy:
 
 
 def parameter_count(model: Any) -> int:
-    """How many numbers are learned: the entries of all real arrays in the model."""
+    """The number of learned parameters: the entries of all real arrays in the model."""
     arrays = jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))
     return sum(array.size for array in arrays)
 
 
 def _layers(model: Any) -> Iterator[Any]:
-    """The layers that are made of no others; of a residual block, those inside it."""
+    """The elementary layers of a model, those inside residual blocks included."""
     if isinstance(model, Chain):
         for layer in model.layers:
             yield from _layers(layer)
@@ -94,17 +94,17 @@ def _name(layer: Any) -> str:
 def dead_units(
     model: Any, X: Any, *, w: Any = None, state: State = None
 ) -> list[np.ndarray]:
-    """Which units after each activation are 0 on all rows: a ReLU that learns no more.
+    """The units that are 0 on all rows after an activation: a ReLU that cannot learn.
 
     Args:
         model: a network.
         X: rows; those of weight 0 do not count.
         w: row weights.
-        state: running statistics, if the model keeps any.
+        state: running statistics, if the model has any.
 
     Returns:
         For each activation, first to last, whether each unit is dead; the mean of an
-        array is the fraction of dead ones.
+        array is the fraction of dead units.
     """
     present = np.ones(len(X), bool) if w is None else np.asarray(w) > 0
     return [

@@ -1,4 +1,4 @@
-r"""What the units of a network of images see: maps, filters, favourite inputs."""
+r"""Feature maps, filters, and inputs that maximise a unit of an image network."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,23 +17,23 @@ from likely.typing import Key, State
 def feature_maps(
     model: Any, X: Float[Array | np.ndarray, "n h w c"], *, state: State = None
 ) -> dict[str, np.ndarray]:
-    """What each layer that keeps positions makes of the images, by its place.
+    """The outputs of the layers that keep positions, by the path of the layer.
 
     Args:
-        model: a network of images.
-        X: as the network gets them (scaled).
-        state: running statistics, if it keeps any; None starts them.
+        model: an image network.
+        X: images as the network gets them (scaled).
+        state: running statistics, if the model has any; None uses the initial ones.
     """
     state = initial_state(model) if state is None else state
     return {
-        seen.path: np.asarray(seen.value)
-        for seen in record(model, jnp.asarray(X), state=state)
-        if np.ndim(seen.value) == 4
+        layer.path: np.asarray(layer.value)
+        for layer in record(model, jnp.asarray(X), state=state)
+        if np.ndim(layer.value) == 4
     }
 
 
 def filters(model: Any, number: int = 0) -> Float[np.ndarray, "h w c o"]:
-    """The filters of a convolution of the model, first or later."""
+    """The filters of the convolution with this number (0 is the first, -1 the last)."""
     found = [
         node
         for node in jax.tree.leaves(model, is_leaf=_is_convolution)
@@ -61,39 +61,41 @@ def maximal_input(
     norm: float | None = None,
     key: Key,
 ) -> Float[np.ndarray, "..."]:
-    r"""The input of a given length that a unit answers most, by gradient ascent.
+    r"""The input of a given norm that maximises a unit, by gradient ascent.
 
     $x \leftarrow \text{norm} \cdot u/\lVert u \rVert$ with
-    $u = x/\lVert x\rVert + \frac12\,g/\lVert g\rVert$ and g the gradient of the unit. Of a
-    linear unit it is the weight itself, stretched. There may be several maxima; the key
-    decides which one is found.
+    $u = x/\lVert x\rVert + \frac12\,g/\lVert g\rVert$ and g the gradient of the unit. For a
+    linear unit this is its weight, rescaled. There may be several maxima; the key decides
+    which one is found.
 
     Args:
         model: any network.
-        shape: of one input.
-        unit: the entry of the layer's last axis; of a map the value in the middle.
-        layer: the path of a layer, as `feature_maps` names it; None is the output.
-        state: running statistics, if it keeps any; None starts them.
-        steps: of the ascent.
-        norm: the length of the input; None is that of an input of unit variance.
-        key: for where to begin.
+        shape: the shape of one input.
+        unit: the index on the layer's last axis; of a feature map, the value at its centre.
+        layer: the path of a layer, as in `feature_maps`; None is the output.
+        state: running statistics, if the model has any; None uses the initial ones.
+        steps: the number of ascent steps.
+        norm: the norm of the input; None is that of an input of unit variance.
+        key: the random key of the starting point.
     """
     state = initial_state(model) if state is None else state
     length = float(np.prod(shape)) ** 0.5 if norm is None else norm
     x = jax.random.normal(key, tuple(shape))
-    paths = [seen.path for seen in record(model, x[None], state=state)]
+    paths = [layer.path for layer in record(model, x[None], state=state)]
     if layer is not None and layer not in paths:
         raise InputError(
             f"there is no layer {layer!r}; give one of {', '.join(filter(None, paths))}."
         )
     return np.asarray(
-        _ascend(model, state, x, unit=unit, layer=layer, steps=steps) * length
+        _gradient_ascent(model, state, x, unit=unit, layer=layer, steps=steps) * length
     )
 
 
 @eqx.filter_jit
-def _ascend(model: Any, state: State, x: Array, *, unit: int, layer: Any, steps: int):
-    def answer(x: Array) -> Array:
+def _gradient_ascent(
+    model: Any, state: State, x: Array, *, unit: int, layer: Any, steps: int
+):
+    def response(x: Array) -> Array:
         if layer is None:
             value = model(x[None], state=state)[0]
         else:
@@ -103,7 +105,7 @@ def _ascend(model: Any, state: State, x: Array, *, unit: int, layer: Any, steps:
         return value[tuple(size // 2 for size in value.shape)]
 
     def step(_: Any, x: Array) -> Array:
-        return _unit(x + 0.5 * _unit(jax.grad(answer)(x)))
+        return _unit(x + 0.5 * _unit(jax.grad(response)(x)))
 
     return jax.lax.fori_loop(0, steps, step, _unit(x))
 

@@ -1,9 +1,10 @@
-r"""The linear pieces of a network of ReLUs, exactly.
+r"""The linear regions of a ReLU network, exactly.
 
 A network whose activations have one kink, at 0, is linear wherever no unit changes its
-sign. In one dimension the pieces are intervals between *joints*, at most D + 1 of them
-for one layer of D units; in two they are convex polygons. Both are found layer by layer:
-the pieces so far are cut where a unit of the next layer is zero.
+sign. In one dimension the regions are intervals between *joints* (breakpoints), at most
+D + 1 of them for one layer of D units; in two dimensions they are convex polygons. Both
+are found layer by layer: the regions so far are split where a unit of the next layer is
+zero.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,25 +20,25 @@ from likely.layers import Chain, Dense, LeakyReLU, Pointwise, PReLU
 
 @dataclass(frozen=True)
 class Pieces:
-    """A function of one variable, linear between neighbouring points."""
+    """A piecewise linear function of one variable."""
 
     x: np.ndarray
-    """(m,) both ends and the joints between them, ascending."""
+    """The ends of the interval and the joints between them, ascending: (m,)."""
     y: np.ndarray
-    """(m, k) the outputs there."""
+    """The outputs at x: (m, k)."""
 
     @property
     def joints(self) -> np.ndarray:
-        """Where the slope changes."""
+        """The points where the slope changes."""
         return self.x[1:-1]
 
     @property
     def slopes(self) -> np.ndarray:
-        """(m − 1, k) of each piece."""
+        """The slope of each linear piece: (m − 1, k)."""
         return np.diff(self.y, axis=0) / np.diff(self.x)[:, None]
 
     def preimages(self, value: float | int) -> np.ndarray:
-        """Where the first output has this value: how often the line is folded over it."""
+        """All x at which the first output has this value."""
         y, slope = self.y[:, 0] - value, self.slopes[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             at = self.x[:-1] - y[:-1] / slope
@@ -46,19 +47,19 @@ class Pieces:
 
 
 def linear_pieces(model: Chain, low: float | int, high: float | int) -> Pieces:
-    """The pieces of a network with one input between two points."""
+    """The linear pieces of a network with one input, between two points."""
     x = np.array([low, high], float)
     h = x[:, None]
-    for layer in _steps(model):
+    for layer in _maps(model):
         if isinstance(layer, Affine):
             h = h @ layer.weight + layer.bias
             continue
         before, after = h[:-1], h[1:]
-        cut, unit = np.nonzero(before * after < 0)
-        share = before[cut, unit] / (before[cut, unit] - after[cut, unit])
-        points = x[cut] + share * (x[cut + 1] - x[cut])
-        values = before[cut] + share[:, None] * (after[cut] - before[cut])
-        values[np.arange(len(cut)), unit] = 0
+        i, unit = np.nonzero(before * after < 0)
+        fraction = before[i, unit] / (before[i, unit] - after[i, unit])
+        points = x[i] + fraction * (x[i + 1] - x[i])
+        values = before[i] + fraction[:, None] * (after[i] - before[i])
+        values[np.arange(len(i)), unit] = 0
         order = np.argsort(np.append(x, points), kind="stable")
         x = np.append(x, points)[order]
         h = (
@@ -66,35 +67,35 @@ def linear_pieces(model: Chain, low: float | int, high: float | int) -> Pieces:
             np.where(values >= 0, values, layer * values),
         )
         h = np.concatenate(h)[order]
-    return _joined(x, h)
+    return _merged(x, h)
 
 
-def _joined(x: np.ndarray, y: np.ndarray) -> Pieces:
-    """Without the points at which no slope changes."""
+def _merged(x: np.ndarray, y: np.ndarray) -> Pieces:
+    """The pieces without the points at which no slope changes."""
     new = np.append(True, np.diff(x) > 1e-12 * np.abs(x).max())
     x, y = x[new], y[new]
     slopes = np.diff(y, axis=0) / np.diff(x)[:, None]
-    bends = (np.abs(np.diff(slopes, axis=0)) > 1e-9 * np.abs(slopes).max()).any(1)
-    keep = np.concatenate([[True], bends, [True]])
+    changes = (np.abs(np.diff(slopes, axis=0)) > 1e-9 * np.abs(slopes).max()).any(1)
+    keep = np.concatenate([[True], changes, [True]])
     return Pieces(x[keep], y[keep])
 
 
 @dataclass(frozen=True)
 class Region:
-    """A convex polygon in which the network is $xW + b$."""
+    """A convex polygon on which the network is $xW + b$."""
 
     corners: np.ndarray
-    """(m, 2), in order."""
+    """The corners in order: (m, 2)."""
     weight: np.ndarray
     bias: np.ndarray
 
 
 def linear_regions(model: Chain, box: Sequence) -> list[Region]:
-    """The polygons of a network with two inputs in a box (x₀, x₁, y₀, y₁)."""
+    """The linear regions of a network with two inputs in a box (x₀, x₁, y₀, y₁)."""
     x0, x1, y0, y1 = box
     square = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], float)
     regions = [Region(square, np.eye(2), np.zeros(2))]
-    for layer in _steps(model):
+    for layer in _maps(model):
         if isinstance(layer, Affine):
             regions = [
                 Region(r.corners, r.weight @ layer.weight,
@@ -107,18 +108,18 @@ def linear_regions(model: Chain, box: Sequence) -> list[Region]:
 
 
 def _activated(region: Region, slope: np.ndarray) -> Iterator[Region]:
-    """The parts of a region with the same signs of all units, after the activation."""
+    """The parts of a region on which no unit changes its sign, after the activation."""
     parts = [region.corners]
     for w, b in zip(region.weight.T, region.bias, strict=True):
-        parts = [half for corners in parts for half in _cut(corners, corners @ w + b)]
+        parts = [half for corners in parts for half in _split(corners, corners @ w + b)]
     for corners in parts:
         middle = corners.mean(0) @ region.weight + region.bias
         factor = np.where(middle >= 0, 1.0, slope)
         yield Region(corners, region.weight * factor, region.bias * factor)
 
 
-def _cut(corners: np.ndarray, z: np.ndarray) -> list[np.ndarray]:
-    """A polygon cut along z = 0, with z given at its corners."""
+def _split(corners: np.ndarray, z: np.ndarray) -> list[np.ndarray]:
+    """A polygon split along z = 0, with z given at its corners."""
     small = 1e-9 * np.abs(z).max()
     if z.min() >= -small or z.max() <= small:
         return [corners]
@@ -137,14 +138,14 @@ def _cut(corners: np.ndarray, z: np.ndarray) -> list[np.ndarray]:
 
 @dataclass(frozen=True)
 class Affine:
-    """W and b, in float64."""
+    """An affine map xW + b, in float64."""
 
     weight: np.ndarray
     bias: np.ndarray
 
 
-def _steps(model: Chain) -> Iterator[Any]:
-    """Affine maps, and the slopes on the negative side of what stands between them."""
+def _maps(model: Chain) -> Iterator[Any]:
+    """The affine maps of a network and, between them, the slopes for negative inputs."""
     for layer in model.layers:
         if isinstance(layer, Dense):
             bias = np.zeros(layer.weight.shape[1]) if layer.bias is None else layer.bias
@@ -155,6 +156,6 @@ def _steps(model: Chain) -> Iterator[Any]:
             yield np.asarray(0.0)
         else:
             raise InputError(
-                f"{type(layer).__name__} is not linear in pieces; give a network of "
+                f"{type(layer).__name__} is not piecewise linear; give a network of "
                 "Dense layers and ReLUs (plain, leaky or with learned slopes)."
             )

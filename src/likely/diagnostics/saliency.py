@@ -1,12 +1,12 @@
-r"""Where in an image the evidence for an output lies.
+r"""Saliency maps: which parts of an image an output depends on.
 
-**Saliency** is the slope $\partial η_k/\partial x$: what a small change would do. **Class
-activation** asks the last maps $a_{pc}$ (positions p, channels c):
+**Saliency** is the gradient $\partial η_k/\partial x$, the effect of a small change. **Class
+activation** (as in Grad-CAM) uses the last feature maps $a_{pc}$ (positions p, channels c):
 
 $$E_p = \sum_c α_c\,a_{pc}, \qquad α_c = \sum_p \frac{\partial η_k}{\partial a_{pc}}.$$
 
-Where the head is a mean over positions and a linear map, $α_c$ is its weight and the mean
-of E over positions is $η_k$ less the bias: the evidence adds up.
+If the head is a mean over positions and a linear layer, $α_c$ is its weight and the mean
+of E over positions is exactly $η_k$ minus the bias.
 """
 
 from typing import Any
@@ -30,21 +30,21 @@ def saliency(
     *,
     state: State = None,
 ) -> Float[np.ndarray, "n ..."]:
-    """∂η_k/∂x of each row.
+    """The gradient ∂η_k/∂x of each row.
 
     Args:
         model: any network.
-        X: as the network gets them (scaled).
-        output: k.
-        state: running statistics, if it keeps any; None starts them.
+        X: rows as the network gets them (scaled).
+        output: the index k of the output.
+        state: running statistics, if the model has any; None uses the initial ones.
     """
     state = initial_state(model) if state is None else state
-    return np.asarray(_slope(model, state, jnp.asarray(X), output))
+    return np.asarray(_gradient(model, state, jnp.asarray(X), output))
 
 
 @eqx.filter_jit
-def _slope(model: Any, state: State, X: Array, output: int) -> Array:
-    # in use a row's η is a function of that row alone, so the sum keeps slopes apart
+def _gradient(model: Any, state: State, X: Array, output: int) -> Array:
+    # at inference a row's η depends on that row alone: the sum keeps gradients apart
     return jax.grad(lambda X: model(X, state=state)[0][:, output].sum())(X)
 
 
@@ -56,31 +56,31 @@ def class_activation(
     state: State = None,
     resized: bool = True,
 ) -> Float[np.ndarray, "n h w"]:
-    """E of each image.
+    """The class activation map E of each image.
 
     Args:
-        model: a chain of layers that keep positions, then layers that do not.
-        X: as the network gets them (scaled).
-        output: k.
-        state: running statistics, if it keeps any; None starts them.
-        resized: whether maps are stretched to the size of the images, bilinearly.
+        model: a chain of layers that keep positions, followed by layers that do not.
+        X: images as the network gets them (scaled).
+        output: the index k of the output.
+        state: running statistics, if the model has any; None uses the initial ones.
+        resized: whether maps are resized to the size of the images, bilinearly.
     """
     while isinstance(model, MixedPrecision) or hasattr(model, "tail"):
         model = model.model
     if not isinstance(model, Chain):
         raise InputError(
-            f"class_activation cuts a chain of layers but got {type(model).__name__}; "
+            f"class_activation needs a chain of layers but got {type(model).__name__}; "
             "give a `Chain`, as `models.CNN` and `models.ResNet` build it."
         )
     state = initial_state(model) if state is None else state
-    E = np.asarray(_activation(model, state, jnp.asarray(X)[:, None], output))
+    E = np.asarray(_class_activation(model, state, jnp.asarray(X)[:, None], output))
     if not resized:
         return E
     return np.asarray(jax.image.resize(E, (len(E), *X.shape[1:3]), "bilinear"))
 
 
 @eqx.filter_jit
-def _activation(model: Chain, state: State, X: Array, output: int) -> Array:
+def _class_activation(model: Chain, state: State, X: Array, output: int) -> Array:
     states = state or (None,) * len(model.layers)
 
     def through(X: Array, first: int, last: int) -> Array:
@@ -93,11 +93,11 @@ def _activation(model: Chain, state: State, X: Array, output: int) -> Array:
         jax.eval_shape(lambda X, i=i: through(X, 0, i), X[0]).ndim
         for i in range(len(model.layers) + 1)
     ]
-    cut = max(i for i, ndim in enumerate(shapes) if ndim == 4)
+    split = max(i for i, ndim in enumerate(shapes) if ndim == 4)
 
     def one(x: Array) -> Array:
-        a = through(x, 0, cut)  # (1, h, w, c)
-        slope = jax.grad(lambda a: through(a, cut, len(states))[0, output])(a)
-        return (a[0] * slope[0].sum((0, 1), keepdims=True)).sum(-1)
+        a = through(x, 0, split)  # (1, h, w, c)
+        gradient = jax.grad(lambda a: through(a, split, len(states))[0, output])(a)
+        return (a[0] * gradient[0].sum((0, 1), keepdims=True)).sum(-1)
 
     return jax.lax.map(one, X)

@@ -1,10 +1,10 @@
-r"""How signals pass through a network: forward, backward, and how smooth they stay.
+r"""Propagation of signals and gradients through the depth of a network.
 
-**Variance**: of what each layer makes, and of the gradient that comes back to it.
-**Shattered gradients**: along a line of inputs $x_0, x_1, \dots$ the slopes
-$g_t = \partial y/\partial x_t$ of a shallow network resemble their neighbours; those of a
-deep one soon look like white noise; residual connections keep them alike. Over draws of
-the first weights,
+**Variance**: of the output of each layer, and of the gradient with respect to it.
+**Shattered gradients**: along a line of inputs $x_0, x_1, \dots$ the gradients
+$g_t = \partial y/\partial x_t$ of a shallow network are similar at neighbouring inputs;
+those of a deep one look like white noise; residual connections keep them similar. Over
+draws of the initial weights,
 
 $$R_l = \frac{\mathbb{E}\sum_t g_t\,g_{t+l}}
   {\sqrt{\mathbb{E}\sum_t g_t^2\;\mathbb{E}\sum_t g_{t+l}^2}}.$$
@@ -26,13 +26,13 @@ from likely.typing import Key, State
 
 
 class SignalProfile(NamedTuple):
-    """The layers of a chain, first to last, beginning with the input."""
+    """Variances of the input and of each layer of a chain, first to last."""
 
     names: list[str]
     values: Float[np.ndarray, " l"]
-    """Variance of what each makes."""
+    """The variance of the output of each layer."""
     gradients: Float[np.ndarray, " l"]
-    """Mean square of the gradient with respect to it, 1 at the output."""
+    """The mean square of the gradient with respect to it, relative to the last layer."""
 
 
 def signal_profile(
@@ -40,19 +40,20 @@ def signal_profile(
 ) -> SignalProfile:
     """Variances of values and gradients, layer by layer.
 
-    The gradient is that of Σ v·y with standard normal v, as if any loss had sent it.
+    The gradient is that of Σ v·y with standard normal v, in place of a loss.
 
     Args:
         model: a chain of layers.
         X: rows as the network gets them.
-        key: for v.
-        state: running statistics; None starts them.
+        key: the random key of v.
+        state: running statistics; None uses the initial ones.
     """
     while isinstance(model, MixedPrecision) or hasattr(model, "tail"):
         model = model.model
     if not isinstance(model, Chain):
         raise InputError(
-            f"signal_profile walks a chain of layers but got {type(model).__name__}."
+            f"signal_profile needs a chain of layers but got {type(model).__name__}; "
+            "give a `Chain`, as `models.mlp` and `models.CNN` build it."
         )
     state = initial_state(model) if state is None else state
     values, gradients = _profile(model, state, jnp.asarray(X), key)
@@ -63,20 +64,20 @@ def signal_profile(
 @eqx.filter_jit
 def _profile(model: Chain, state: State, X: Array, key: Key) -> tuple[Array, Array]:
     states = state or (None,) * len(model.layers)
-    made, backs = [X], []
+    outputs, pullbacks = [X], []
     for layer, s in zip(model.layers, states, strict=True):
-        value, back = jax.vjp(
-            lambda X, layer=layer, s=s: layer(X, state=s)[0], made[-1]
+        value, pullback = jax.vjp(
+            lambda X, layer=layer, s=s: layer(X, state=s)[0], outputs[-1]
         )
-        made.append(value)
-        backs.append(back)
-    slope = jax.random.normal(key, made[-1].shape, made[-1].dtype)
-    slopes = [slope]
-    for back in reversed(backs):
-        (slope,) = back(slope)
-        slopes.append(slope)
-    gradients = jnp.stack([(g**2).mean() for g in reversed(slopes)])
-    return jnp.stack([value.var() for value in made]), gradients / gradients[-1]
+        outputs.append(value)
+        pullbacks.append(pullback)
+    cotangent = jax.random.normal(key, outputs[-1].shape, outputs[-1].dtype)
+    cotangents = [cotangent]
+    for pullback in reversed(pullbacks):
+        (cotangent,) = pullback(cotangent)
+        cotangents.append(cotangent)
+    gradients = jnp.stack([(g**2).mean() for g in reversed(cotangents)])
+    return jnp.stack([value.var() for value in outputs]), gradients / gradients[-1]
 
 
 def _name(layer: Any) -> str:
@@ -92,30 +93,30 @@ def gradient_autocorrelation(
     draws: int = 50,
     key: Key,
 ) -> Float[np.ndarray, " t"]:
-    """R of the slopes along a line of inputs, for each lag.
+    """The autocorrelation R of the gradients along a line of inputs, for each lag.
 
     Args:
-        build: a network from a key, such as `lambda k: settings.build(2, 1, key=k)`.
-        line: inputs in equal steps, not through 0: where all biases start at 0 that is
-            the only place where slopes change. (t, 1) will do.
-        draws: networks to average over.
-        key: for their first weights.
+        build: makes a network from a key, such as `lambda k: settings.build(2, 1, key=k)`.
+        line: inputs (t, d) in equal steps, on a line that does not pass through 0 (with
+            initial biases of 0, the gradient on a line through 0 changes only there).
+        draws: the number of networks to average over.
+        key: the random key of their initial weights.
     """
     line = jnp.asarray(line)
-    ahead = jnp.broadcast_to(line[-1] - line[0], line.shape)
+    direction = jnp.broadcast_to(line[-1] - line[0], line.shape)
 
     def slopes(key: Key) -> Array:
         model = build(key)
         state = initial_state(model)
         run = lambda X: model(X, state=state)[0][:, 0]  # noqa: E731
-        return jax.jvp(run, (line,), (ahead,))[1]
+        return jax.jvp(run, (line,), (direction,))[1]
 
     g = np.asarray(jax.jit(jax.vmap(slopes))(jax.random.split(key, draws)), np.float64)
     n = g.shape[1]
 
     def at(lag: int) -> float:
-        here, there = g[:, : n - lag], g[:, lag:]
-        size = np.sqrt((here**2).sum() * (there**2).sum())
-        return float((here * there).sum() / size) if size > 0 else 0.0
+        first, second = g[:, : n - lag], g[:, lag:]
+        size = np.sqrt((first**2).sum() * (second**2).sum())
+        return float((first * second).sum() / size) if size > 0 else 0.0
 
     return np.array([at(lag) for lag in range(n)])

@@ -1,4 +1,4 @@
-r"""Sizes, receptive fields and work of any model."""
+r"""Output shapes, parameters, operations and receptive fields of any model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,14 +24,17 @@ from likely.typing import State
 
 
 def flops(model: Any, shape: Sequence[int]) -> int:
-    """Additions and multiplications for one row of this shape, in use.
+    """The additions and multiplications of one forward pass for one row of this shape.
 
-    Counted in the program, so for any model; a multiply-add is two. A training step takes
-    about three times as many: the way back has two products for each one on the way.
+    They are counted in the traced program, so for any model; a multiply-add is two. A
+    training step takes about three times as many: the backward pass has two products for
+    each one of the forward pass.
     """
     X = jax.ShapeDtypeStruct((1, *shape), jnp.float32)
     arrays, static = eqx.partition(model, _is_array)
-    program = jax.make_jaxpr(lambda a, X: _use(eqx.combine(a, static), X)[0])(arrays, X)
+    program = jax.make_jaxpr(lambda a, X: _inference(eqx.combine(a, static), X)[0])(
+        arrays, X
+    )
     return round(jaxpr_work(program.jaxpr)[0].flops)
 
 
@@ -40,30 +43,30 @@ def stacked_field(
     stride: Sequence[int] | None = None,
     dilation: Sequence[int] | None = None,
 ) -> int:
-    r"""How many positions a unit sees after layers with these windows.
+    r"""The receptive field of a unit after layers with these windows.
 
     $r_l = r_{l-1} + D_l(K_l - 1)\prod_{m<l} S_m$ with $r_0 = 1$.
     """
     stride, dilation = stride or [1] * len(size), dilation or [1] * len(size)
-    field, apart = 1, 1
+    field, total_stride = 1, 1
     for k, s, d in zip(size, stride, dilation, strict=True):
-        field, apart = field + d * (k - 1) * apart, apart * s
+        field, total_stride = field + d * (k - 1) * total_stride, total_stride * s
     return field
 
 
 def receptive_field(
     model: Any, shape: Sequence[int], *, state: State = None
 ) -> tuple[int, ...]:
-    """How far apart, along each axis, are positions that reach one unit of the output.
+    """The extent, along each axis, of the inputs that influence one unit of the output.
 
-    Seen, not derived, so it holds for any model: a line of the input that is no number
-    makes no numbers of all that it reaches. The largest extent over the units counts;
-    near the edges it is smaller, so give a shape that is large enough.
+    It is measured, so it holds for any model: NaN in one line of the input makes every
+    output that depends on it NaN. The largest extent over the units is returned; near the
+    edges it is smaller, so give a shape that is large enough.
 
     Args:
-        model: any; its output has positions or has not.
-        shape: of one row, channels last.
-        state: running statistics, if it keeps any; None starts them.
+        model: any model, with or without positions in its output.
+        shape: the shape of one row, channels last.
+        state: running statistics, if the model has any; None uses the initial ones.
     """
     state = initial_state(model) if state is None else state
     return tuple(_extent(model, shape, axis, state) for axis in range(len(shape) - 1))
@@ -73,7 +76,9 @@ def _extent(model: Any, shape: Sequence[int], axis: int, state: State) -> int:
     lines = shape[axis]
     X = np.moveaxis(np.ones((lines, *shape), np.float32), axis + 1, 1)
     X[np.arange(lines), np.arange(lines)] = np.nan
-    y, _ = eqx.filter_jit(_use)(model, jnp.moveaxis(jnp.asarray(X), 1, axis + 1), state)
+    y, _ = eqx.filter_jit(_inference)(
+        model, jnp.moveaxis(jnp.asarray(X), 1, axis + 1), state
+    )
     reached = np.isnan(np.asarray(y)).reshape(lines, -1)  # (lines, units)
     reached = reached[:, reached.any(0)]
     if not reached.size:
@@ -86,20 +91,20 @@ def _is_array(leaf: Any) -> bool:
     return eqx.is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct)
 
 
-def _use(model: Any, X: Any, state: State = None) -> Any:
+def _inference(model: Any, X: Any, state: State = None) -> Any:
     state = initial_state(model) if state is None else state
     return model(X, state=state)
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What each layer makes of a row."""
+    """The output shape and the number of parameters of each layer."""
 
     rows: tuple[tuple[str, tuple[int, ...], int], ...]
-    """The name, the shape of what it makes and the parameters of each layer."""
+    """The name, the output shape and the number of parameters of each layer."""
     parameters: int
     flops: int
-    """For one row, in use."""
+    """The operations of one forward pass for one row."""
 
     def __str__(self) -> str:
         cells = [
@@ -113,11 +118,11 @@ class Survey:
 
 
 def survey(model: Any, shape: Sequence[int]) -> Survey:
-    """The layers of a model in the order of their work; nothing is computed.
+    """The layers of a model in the order of computation, without computing anything.
 
     Args:
-        model: any; its parts are seen where it is made of chains and blocks.
-        shape: of one row, channels last.
+        model: any model; chains and blocks are listed layer by layer.
+        shape: the shape of one row, channels last.
     """
     layers: list = []
     total: list[int] = []
@@ -129,10 +134,10 @@ def survey(model: Any, shape: Sequence[int]) -> Survey:
         return [r.value for r in records]
 
     X = jax.ShapeDtypeStruct((1, *shape), jnp.float32)
-    made = eqx.filter_eval_shape(values, model, X)
+    outputs = eqx.filter_eval_shape(values, model, X)
     rows = tuple(
         (_name(layer), value.shape[1:], parameter_count(layer))
-        for layer, value in zip(layers, made, strict=True)
+        for layer, value in zip(layers, outputs, strict=True)
     )
     return Survey(rows, total[0], flops(model, shape))
 
@@ -145,6 +150,6 @@ def _name(layer: Any) -> str:
         return "{} {}-{}".format(kind, *layer.weight.shape)
     if isinstance(layer, Convolution | TransposedConvolution):
         window = "x".join(map(str, layer.size))
-        apart = "" if prod(layer.stride) == 1 else f", stride {layer.stride[0]}"
-        return f"{kind} {window}{apart}"
+        stride = "" if prod(layer.stride) == 1 else f", stride {layer.stride[0]}"
+        return f"{kind} {window}{stride}"
     return kind

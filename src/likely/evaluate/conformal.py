@@ -3,16 +3,15 @@ r"""Conformal prediction: intervals and sets that cover, whatever the model.
 Take a score s(x, y) that is large where y does not fit x. On n rows that the model did
 not see, let q be the $\lceil (n+1)(1-α) \rceil$-th smallest score. Then
 $\{y : s(x, y) \le q\}$ holds a new y with probability at least $1 - α$, if rows are
-exchangeable. Nothing is asked of the model; a better one gives smaller sets.
+exchangeable. No assumption is made on the model; a better one gives smaller sets.
 
 For numbers with median m and interval ends l < m < h of the model,
 $s = \max\bigl(\frac{m - y}{m - l}, \frac{y - m}{h - m}\bigr)$: at 1 y lies on the edge of the
-model's own interval, and q says by how much that has to be stretched. For classes
-$s = 1 - p_y$, which gives the smallest sets on average; a set may be empty, where nothing
-fits.
+model's own interval, and q is the factor by which that interval is stretched. For classes
+$s = 1 - p_y$, which gives the smallest sets on average; a set may be empty.
 
-(The notes take a fixed threshold γ = 1 − α on the probabilities. That has no guarantee:
-an over-confident model covers 35 % with it where 90 % were wanted.)
+A fixed threshold γ = 1 − α on the probabilities has no such guarantee: with it, the sets of
+an over-confident model may cover 35 % where 90 % were wanted.
 """
 
 from typing import Any
@@ -25,9 +24,9 @@ from likely.evaluate.scores import coded, present
 
 
 def radius(scores: Any, coverage: float, w: Any = None) -> float:
-    """q: the score that a new row exceeds with probability at most 1 − coverage.
+    """The score q that a new row exceeds with probability at most 1 − coverage.
 
-    Infinite where there are too few rows for this coverage.
+    It is infinite where there are too few rows for this coverage.
     """
     if not 0 < coverage < 1:
         raise InputError(f"coverage is {coverage}; give a number between 0 and 1.")
@@ -35,14 +34,14 @@ def radius(scores: Any, coverage: float, w: Any = None) -> float:
     order = np.argsort(scores, kind="stable")
     reached = np.cumsum(w[order])
     needed = coverage * (w.sum() + 1) * (1 - 1e-12)
-    place = int(np.searchsorted(reached, needed))
-    return float(scores[order[place]]) if place < len(order) else float("inf")
+    index = int(np.searchsorted(reached, needed))
+    return float(scores[order[index]]) if index < len(order) else float("inf")
 
 
 def interval_scores(
     y: Any, low: Any, middle: Any, high: Any
 ) -> Float[np.ndarray, " n"]:
-    """How far each y is from the median, in units of the model's interval."""
+    """The distance of each y from the median, in units of the model's interval."""
     y, low, middle, high = (np.asarray(a, np.float64) for a in (y, low, middle, high))
     below, above = _width(middle - low, high - low), _width(high - middle, high - low)
     return np.maximum((middle - y) / below, (y - middle) / above)
@@ -58,13 +57,13 @@ def stretched(
 
 
 def _width(side: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """A side of an interval; never nothing, or a y beyond it could not be scored."""
+    """The width of one side of an interval, kept above zero so that scores are finite."""
     floor = np.finfo(np.float64).tiny ** 0.5
     return np.maximum(side, np.maximum(1e-3 * whole, floor))
 
 
 def class_scores(codes: Any, probs: Any) -> Float[np.ndarray, " n"]:
-    """1 − the probability of what happened."""
+    """The scores 1 − p of the classes that occurred."""
     probs = np.asarray(probs, np.float64)
     return 1 - probs[np.arange(len(probs)), np.asarray(codes).astype(int)]
 
@@ -77,8 +76,8 @@ def class_sets(probs: Any, q: float) -> Bool[np.ndarray, "n c"]:
 def coverage_of_sets(codes: Any, sets: Any, w: Any = None) -> tuple[float, float]:
     """The share of rows whose class is in the set, and the mean size of the sets."""
     codes, sets, w = coded(codes, sets, w)
-    held = sets[np.arange(len(codes)), codes]
-    return float(w @ held / w.sum()), float(w @ sets.sum(1) / w.sum())
+    covered = sets[np.arange(len(codes)), codes]
+    return float(w @ covered / w.sum()), float(w @ sets.sum(1) / w.sum())
 
 
 def coverage_of_intervals(y: Any, low: Any, high: Any, w: Any = None) -> float:

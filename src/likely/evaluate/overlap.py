@@ -11,15 +11,15 @@ from likely.core.checks import InputError
 def intersection_over_union(
     codes: Any, predicted: Any, classes: int, w: Any = None
 ) -> Float[np.ndarray, " c"]:
-    r"""$|A_c \cap B_c| / |A_c \cup B_c|$ of each class, over all pixels of all rows.
+    r"""The overlap $|A_c \cap B_c| / |A_c \cup B_c|$ of each class, over all pixels of all rows.
 
-    NaN where a class is in neither map. It is 1 where all pixels agree; a class that
-    fills the image does not hide a small one, as it does in the share of right pixels.
+    It is 1 where all pixels agree, and NaN where a class is in neither map. Unlike in the
+    share of correct pixels, a large class does not outweigh a small one.
 
     Args:
         codes: (n, ...) the class of each pixel, as a number.
-        predicted: the same, as predicted.
-        classes: how many there are.
+        predicted: (n, ...) the predicted class of each pixel.
+        classes: the number of classes.
         w: how often each row counts.
     """
     codes, predicted = (np.asarray(a).astype(int) for a in (codes, predicted))

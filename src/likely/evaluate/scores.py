@@ -2,10 +2,10 @@ r"""Scores of predictions, each with its standard error, and paired differences.
 
 The score of this library is the held-out negative log-likelihood, in nats per unit of
 weight: it is proper, it is defined for every distribution, and a difference of 0.1 means
-that the truth was on average $e^{0.1}$ times likelier. The familiar ones stand beside it.
+that the truth was on average $e^{0.1}$ times likelier. The familiar scores are here too.
 
-Weights are counts: a row of weight 2 is two rows, one of weight 0 is none, whatever it
-holds. With $\bar l = \sum w l / \sum w$ the standard error is
+Weights are counts: a row of weight 2 is two rows, and the content of a row of weight 0
+does not matter. With $\bar l = \sum w l / \sum w$ the standard error is
 $\sqrt{\sum w (l - \bar l)^2 / ((\sum w - 1) \sum w)}$.
 """
 
@@ -62,34 +62,34 @@ def absolute_error(y: Any, median: Any, w: Any = None) -> Score:
 
 
 def pinball(y: Any, quantile: Any, level: float, w: Any = None) -> Score:
-    """The loss that the quantile of a level minimises."""
+    """The pinball loss, which the quantile of a level minimises."""
     y, quantile, w = present(y, quantile, w=w)
     gap = y - quantile
     return mean_score(np.maximum(level * gap, (level - 1) * gap), w)
 
 
 def r_squared(y: Any, mean: Any, w: Any = None) -> float:
-    r"""$1 - \sum w (y - \hat y)^2 / \sum w (y - \bar y)^2$."""
+    r"""The R² $1 - \sum w (y - \hat y)^2 / \sum w (y - \bar y)^2$."""
     y, mean, w = present(y, mean, w=w)
     spread = w @ (y - w @ y / w.sum()) ** 2
     return float(1 - w @ (y - mean) ** 2 / spread) if spread > 0 else float("nan")
 
 
 def error_rate(codes: Any, probs: Any, w: Any = None) -> Score:
-    """The share of rows whose most probable class is another."""
+    """The share of rows whose most probable class is wrong."""
     codes, probs, w = coded(codes, probs, w)
     return mean_score((probs.argmax(1) != codes).astype(float), w)
 
 
 def brier(codes: Any, probs: Any, w: Any = None) -> Score:
-    """The squared distance between probabilities and what happened, over all classes."""
+    """The Brier score: the squared error of the probabilities, summed over classes."""
     codes, probs, w = coded(codes, probs, w)
     happened = np.eye(probs.shape[1])[codes]
     return mean_score(((probs - happened) ** 2).sum(1), w)
 
 
 def confusion(codes: Any, probs: Any, w: Any = None) -> Float[np.ndarray, "c c"]:
-    """Weight of the rows of each class (first axis) by the most probable class."""
+    """The confusion matrix: the weight of rows by class and by most probable class."""
     codes, probs, w = coded(codes, probs, w)
     table = np.zeros((probs.shape[1],) * 2)
     np.add.at(table, (codes, probs.argmax(1)), w)
@@ -97,7 +97,7 @@ def confusion(codes: Any, probs: Any, w: Any = None) -> Float[np.ndarray, "c c"]
 
 
 def coded(codes: Any, probs: Any, w: Any) -> tuple[Any, Any, Any]:
-    """The same for classes as whole numbers and their probabilities."""
+    """The rows that have weight: classes as whole numbers, probabilities, weights."""
     codes, probs, w = present(codes, probs, w=w)
     return codes.astype(int), probs, w
 

@@ -1,8 +1,8 @@
 r"""Splits and folds as weights: what is held out has weight 0.
 
-Nothing is cut into pieces: a split is weights for training and weights for what is held
-out, so a hundred of them are one `vmap`. A user's weights are multiplied in, and rows
-of weight 0 belong to no fold: without them the others are dealt out the same.
+The rows are never cut apart: a split is weights for training and weights for what is held
+out, so a hundred of them are one `vmap`. A user's weights are multiplied in. Rows of
+weight 0 belong to no fold, and without them the others have the same folds.
 
     plain       each row alone, shuffled
     stratified  the same share of each class in every fold
@@ -13,33 +13,41 @@ of weight 0 belong to no fold: without them the others are dealt out the same.
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from likely.core.checks import InputError
-from likely.evaluate.dealing import (
+from likely.evaluate.assignment import (
     Seed,
     block_starts,
     by_class,
-    dealt,
+    even_parts,
+    folds_along,
     generator_of,
     group_labels,
-    part_evenly,
-    part_groups,
-    part_time,
+    group_parts,
     present_rows,
     row_weights,
+    time_parts,
 )
 
 
 class Folds(NamedTuple):
-    """m ways to hold rows out: the weights of both sides."""
+    """The training and held-out weights of m folds."""
 
     train: Float[np.ndarray, "m n"]
     held_out: Float[np.ndarray, "m n"]
 
+    @property
+    def numbers(self) -> Int[np.ndarray, " n"]:
+        """The last fold that holds each row out; −1 for rows that are never held out."""
+        fold = np.full(self.held_out.shape[1], -1)
+        for number, weights in enumerate(self.held_out):
+            fold[weights > 0] = number
+        return fold
+
 
 class Split(NamedTuple):
-    """One way to part rows in three: to learn from, to choose by, to judge by."""
+    """The weights of three parts of the rows: to learn from, to choose by, to judge by."""
 
     train: Float[np.ndarray, " n"]
     validation: Float[np.ndarray, " n"]
@@ -73,14 +81,14 @@ def repeated_k_fold(
     """k folds, several times over: (k · repeats, n) weights."""
     w, rng = row_weights(sample_weight, n), generator_of(random_state)
     present = present_rows(w, k)
-    codes = [dealt(rng.permutation(present), n, k) for _ in range(repeats)]
+    codes = [folds_along(rng.permutation(present), n, k) for _ in range(repeats)]
     return _folds(codes, w, k)
 
 
 def stratified_k_fold(
     y: Any, k: int = 5, *, sample_weight: Any = None, random_state: Seed = None
 ) -> Folds:
-    """k folds with the same share of each class, as far as rows can be parted.
+    """k folds with the same share of each class, as far as whole rows allow.
 
     Args:
         y: the class of each row, of any type.
@@ -90,7 +98,7 @@ def stratified_k_fold(
     """
     w, rng = row_weights(sample_weight, len(y)), generator_of(random_state)
     present = present_rows(w, k)
-    return _folds([dealt(by_class(present, y, rng), len(w), k)], w, k)
+    return _folds([folds_along(by_class(present, y, rng), len(w), k)], w, k)
 
 
 def grouped_k_fold(
@@ -112,7 +120,7 @@ def grouped_k_fold(
     order = rng.permutation(len(sizes))
     order = order[np.argsort(-sizes[order], kind="stable")]
     filled, fold = np.zeros(k), np.zeros(len(sizes), int)
-    for group in order:  # the largest first, each where there is most room
+    for group in order:  # the largest first, each to the smallest fold
         fold[group] = np.argmin(filled)
         filled[fold[group]] += sizes[group]
     code = np.full(len(w), -1)
@@ -128,7 +136,7 @@ def time_folds(
     window: Any = None,
     sample_weight: Any = None,
 ) -> Folds:
-    """k folds in order of time: trained on what came before, held out what comes next.
+    """k folds in order of time: earlier rows train, the next block is held out.
 
     The rows are cut into k + 1 blocks; the first is never held out. Rows of the same
     time stay together.
@@ -169,7 +177,7 @@ def train_validation_test(
     sample_weight: Any = None,
     random_state: Seed = None,
 ) -> Split:
-    """Part rows in three, at random or by one of the three arguments.
+    """Three parts of the rows, at random or by one of the three arguments.
 
     Args:
         n: rows.
@@ -192,12 +200,12 @@ def train_validation_test(
     present = present_rows(w, 1)
     code = np.full(n, -1)
     if groups is not None:
-        code[present] = part_groups(np.asarray(groups)[present], validation, test, rng)
+        code[present] = group_parts(np.asarray(groups)[present], validation, test, rng)
     elif time is not None:
-        code[present] = part_time(np.asarray(time)[present], validation, test)
+        code[present] = time_parts(np.asarray(time)[present], validation, test)
     else:
         order = rng.permutation(present) if y is None else by_class(present, y, rng)
-        code[order] = part_evenly(len(order), validation, test)
+        code[order] = even_parts(len(order), validation, test)
     return Split(*((code == part) * w for part in range(3)))
 
 

@@ -1,8 +1,8 @@
-r"""Decisions by a threshold: $C_δ(x) = 1[h(x) > δ]$, and what each δ costs.
+r"""Decisions by a threshold δ, $C_δ(x) = 1[h(x) > δ]$: precision, recall, ROC.
 
-Precision TP/(TP+FP) says how many of those called positive are; recall TP/(TP+FN) how
-many of the positives are called. A higher δ calls fewer: recall falls, precision mostly
-rises. Rows of equal probability are one step, so ties cost nothing and gain nothing.
+Precision TP/(TP+FP) is the share of predicted positives that are positive; recall
+TP/(TP+FN) is the share of positives that are predicted so. With a higher δ recall falls
+and precision mostly rises. Rows of equal probability are one step of the curves.
 """
 
 from typing import NamedTuple
@@ -14,11 +14,11 @@ from likely.core.checks import InputError, check_weights
 
 
 class OperatingPoints(NamedTuple):
-    """What every threshold gives; t thresholds, rising."""
+    """Precision, recall and false-positive rate at t rising thresholds."""
 
     threshold: Float[np.ndarray, " t"]
     precision: Float[np.ndarray, " t"]
-    """1 where nothing is called positive."""
+    """The precision; 1 where nothing is predicted positive."""
     recall: Float[np.ndarray, " t"]
     false_positive_rate: Float[np.ndarray, " t"]
 
@@ -30,12 +30,12 @@ class OperatingPoints(NamedTuple):
 
     @property
     def youden(self) -> Float[np.ndarray, " t"]:
-        """Recall less the false-positive rate."""
+        """Youden's index: recall minus the false-positive rate."""
         return self.recall - self.false_positive_rate
 
     @property
     def area(self) -> float:
-        """Under the ROC curve: P(a positive row scores higher than a negative one)."""
+        """The area under the ROC curve: P(a positive row scores above a negative one)."""
         if not (self.recall[0] and self.false_positive_rate[0]):
             raise InputError(
                 "a curve needs positive and negative rows; there is one kind."
@@ -44,7 +44,7 @@ class OperatingPoints(NamedTuple):
 
     @property
     def average_precision(self) -> float:
-        """Precision averaged over recall, by steps."""
+        """The average precision: precision averaged over the steps of recall."""
         return float(-np.diff(self.recall) @ self.precision[:-1])
 
     def best(self, what: str) -> float:
@@ -55,11 +55,11 @@ class OperatingPoints(NamedTuple):
 
 
 def operating_points(y, probability, sample_weight=None) -> OperatingPoints:
-    """Precision and recall of "probability > δ" for every δ that matters.
+    """Precision and recall of "probability > δ" at every δ that changes a decision.
 
     Args:
         y: (n,) truths, 1 for positive.
-        probability: (n,) of being positive.
+        probability: (n,) predicted probability of being positive.
         sample_weight: how often each row counts.
     """
     y, p = np.asarray(y, float), np.asarray(probability, float)
@@ -67,9 +67,9 @@ def operating_points(y, probability, sample_weight=None) -> OperatingPoints:
         np.ones(len(y)) if sample_weight is None else sample_weight, len(y)
     )
     y, p, w = y[w > 0], p[w > 0], w[w > 0]
-    levels, place = np.unique(p, return_inverse=True)
-    positive = np.bincount(place, w * y, len(levels))
-    negative = np.bincount(place, w * (1 - y), len(levels))
+    levels, index = np.unique(p, return_inverse=True)
+    positive = np.bincount(index, w * y, len(levels))
+    negative = np.bincount(index, w * (1 - y), len(levels))
     # above the i-th level are the levels after it; below the first, all
     tp = np.r_[positive[::-1].cumsum()[::-1], 0.0]
     fp = np.r_[negative[::-1].cumsum()[::-1], 0.0]

@@ -16,7 +16,7 @@ from likely.families.family import AbstractFamily
 
 
 class Bernoulli(AbstractFamily):
-    r"""y ∈ {0, 1}, P(y=1) = σ(η): $-\log p = \log(1 + e^{-η}) + (1-y)\,η$."""
+    r"""Labels y ∈ {0, 1} with P(y=1) = σ(η): $-\log p = \log(1 + e^{-η}) + (1-y)\,η$."""
 
     n_eta: int = eqx.field(default=1, static=True)
     discrete: ClassVar[bool] = True
@@ -28,38 +28,38 @@ class Bernoulli(AbstractFamily):
         return {"logits": eta[..., 0]}
 
     def eta(self, *, logits: Any) -> Float[Array, "*n 1"]:
-        """The log-odds."""
+        """The column of log-odds."""
         return jnp.asarray(logits)[..., None]
 
     def distribution(self, **theta: Any) -> distributions.BernoulliLogits:
-        """NumPyro's Bernoulli."""
+        """NumPyro's Bernoulli distribution."""
         return distributions.BernoulliLogits(**theta)
 
     def marginal(
         self, y: Num[Array, " n"], w: Float[Array, " n"]
     ) -> Float[Array, " 1"]:
-        """The log-odds of the frequency; where it is 0 or 1, of half a row from there."""
+        """The log-odds of the frequency; half a row away from it where it is 0 or 1."""
         return frequency_logit(weighted_mean(y, w), w.sum())[None]
 
     def outside(self, y: np.ndarray) -> np.ndarray:
-        """Neither 0 nor 1."""
+        """Whether each y is neither 0 nor 1."""
         return ~((y == 0) | (y == 1))
 
     def log_prob(
         self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """−log(1 + e^−η) − (1 − y) η, as −log(1 + e^∓η): exact also where it is tiny."""
+        """−log(1 + e^−η) − (1 − y) η, computed as −log(1 + e^∓η): accurate where it is tiny."""
         return -softplus((1 - 2 * y) * eta[..., 0])
 
     def cdf(self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
-        """0, then P(y=0), then 1."""
+        """The cdf: 0 below 0, P(y=0) below 1, then 1."""
         zero = jax.nn.sigmoid(-eta[..., 0])
         return jnp.where(y < 0, 0.0, jnp.where(y < 1, zero, 1.0))
 
     def quantile(
         self, eta: Float[Array, "*n 1"], q: Float[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """1 where q exceeds P(y=0)."""
+        """The quantile: 1 where q exceeds P(y=0), else 0."""
         above = q > self.cdf(eta, jnp.zeros_like(q)) * (1 + 4 * jnp.finfo(q.dtype).eps)
         return above.astype(eta.dtype)
 
@@ -68,5 +68,5 @@ class Bernoulli(AbstractFamily):
         return (eta[..., 0] > 0).astype(eta.dtype)
 
     def probs(self, eta: Float[Array, "*n 1"]) -> Float[Array, "*n 2"]:
-        """σ(−η), σ(η)."""
+        """The probabilities σ(−η), σ(η) of both classes."""
         return jax.nn.sigmoid(jnp.concatenate([-eta, eta], -1))

@@ -18,9 +18,10 @@ from likely.families.inversion import discrete_quantile, normal_guess
 
 
 class Binomial(AbstractFamily):
-    r"""y of n trials, p = σ(η): $-\log p = n \log(1+e^η) - yη - \log\binom ny$.
+    r"""The number y of successes in n trials of probability p = σ(η).
 
-    The sum of n independent Bernoulli variables; with n = 1 it is one.
+    $-\log p(y) = n \log(1+e^η) - yη - \log\binom ny$. It is the sum of n independent
+    Bernoulli variables.
     """
 
     total_count: np.ndarray
@@ -34,7 +35,7 @@ class Binomial(AbstractFamily):
 
     @property
     def needs(self) -> str:
-        """Which counts are possible."""
+        """The counts that are possible, in words."""
         return f"counts from 0 to {int(self.total_count)}"
 
     def theta(self, eta: Float[Array, "*n 1"]) -> dict[str, Array]:
@@ -43,28 +44,28 @@ class Binomial(AbstractFamily):
         return {"logits": eta[..., 0], "total_count": trials}
 
     def eta(self, *, logits: Any, total_count: Any = None) -> Float[Array, "*n 1"]:
-        """The log-odds."""
+        """The column of log-odds."""
         return jnp.asarray(logits)[..., None]
 
     def distribution(self, **theta: Any) -> distributions.BinomialLogits:
-        """NumPyro's binomial."""
+        """NumPyro's binomial distribution."""
         return distributions.BinomialLogits(**theta)
 
     def marginal(
         self, y: Num[Array, " n"], w: Float[Array, " n"]
     ) -> Float[Array, " 1"]:
-        """The log-odds of the frequency; at 0 or 1, of half a trial from there."""
+        """The log-odds of the frequency; half a trial away from it where it is 0 or 1."""
         n = jnp.asarray(self.total_count, w.dtype)
         return frequency_logit(weighted_mean(y, w) / n, w.sum() * n)[None]
 
     def outside(self, y: np.ndarray) -> np.ndarray:
-        """Negative, not whole, or above n."""
+        """Whether each y is negative, not whole, or above n."""
         return not_whole(y) | (y > self.total_count)
 
     def log_prob(
         self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """log C(n, y) − y log(1 + e^−η) − (n − y) log(1 + e^η)."""
+        """log p = log C(n, y) − y log(1 + e^−η) − (n − y) log(1 + e^η)."""
         n, logits = jnp.asarray(self.total_count, eta.dtype), eta[..., 0]
         choices = gammaln(n + 1) - gammaln(y + 1.0) - gammaln(n - y + 1)
         losses = y * jax.nn.softplus(-logits) + (n - y) * jax.nn.softplus(logits)
@@ -77,7 +78,7 @@ class Binomial(AbstractFamily):
     def quantile(
         self, eta: Float[Array, "*n 1"], q: Float[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """By bisection."""
+        """The quantile, by a search on the cdf."""
         n = jnp.asarray(self.total_count, eta.dtype)
         mean = n * jax.nn.sigmoid(eta[..., 0])
         guess = normal_guess(q, mean, mean * jax.nn.sigmoid(-eta[..., 0]))
@@ -85,7 +86,7 @@ class Binomial(AbstractFamily):
         return jnp.minimum(found, n)
 
     def mode(self, eta: Float[Array, "*n 1"]) -> Float[Array, "*n"]:
-        """⌊(n + 1) p⌋, at most n."""
+        """The mode ⌊(n + 1) p⌋, at most n."""
         n = jnp.asarray(self.total_count, eta.dtype)
         return jnp.minimum(jnp.floor((n + 1) * jax.nn.sigmoid(eta[..., 0])), n)
 
@@ -93,7 +94,7 @@ class Binomial(AbstractFamily):
 def binomial_cdf(
     logits: Float[Array, "*n"], n: Any, y: Num[Array, "*n"]
 ) -> Float[Array, "*n"]:
-    """P(Y ≤ y) for n trials, any real y."""
+    """The cdf P(Y ≤ y) for n trials, at any real y."""
     n = jnp.asarray(n, logits.dtype)
     k = jnp.clip(jnp.floor(y).astype(logits.dtype), -1.0, n)
     inside = (k >= 0) & (k < n)

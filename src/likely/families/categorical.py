@@ -14,7 +14,7 @@ from likely.families.family import AbstractFamily
 
 
 class Categorical(AbstractFamily):
-    r"""y ∈ {0, ..., c−1}, p = softmax(η): $-\log p = -η_y + \log\sum_j e^{η_j}$.
+    r"""Classes y ∈ {0, ..., c−1} with p = softmax(η): $-\log p = -η_y + \log\sum_j e^{η_j}$.
 
     η has one entry for each class; adding a constant to all changes nothing. With
     two classes it is the Bernoulli family at η₁ − η₀.
@@ -31,7 +31,7 @@ class Categorical(AbstractFamily):
 
     @property
     def needs(self) -> str:
-        """Which class numbers there are."""
+        """The class numbers that are possible, in words."""
         return f"class numbers from 0 to {self.n_eta - 1}"
 
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
@@ -39,30 +39,30 @@ class Categorical(AbstractFamily):
         return {"logits": eta}
 
     def eta(self, *, logits: Any) -> Float[Array, "*n k"]:
-        """The logits."""
+        """The columns of logits."""
         return jnp.asarray(logits)
 
     def distribution(self, **theta: Any) -> distributions.CategoricalLogits:
-        """NumPyro's categorical."""
+        """NumPyro's categorical distribution."""
         return distributions.CategoricalLogits(**theta)
 
     def marginal(
         self, y: Num[Array, " n"], w: Float[Array, " n"]
     ) -> Float[Array, " k"]:
-        """Log-frequencies, mean zero; a class that never occurs counts half a row."""
+        """The log-frequencies, mean zero; a class that never occurs counts half a row."""
         counts = jax.nn.one_hot(y.astype(int), self.n_eta, dtype=w.dtype)
         total = w @ counts
         log_frequency = jnp.log(jnp.where(total > 0, total, 0.5))
         return log_frequency - jnp.mean(log_frequency)
 
     def outside(self, y: np.ndarray) -> np.ndarray:
-        """Not one of 0, ..., c−1."""
+        """Whether each y is not one of 0, ..., c−1."""
         return ~((y >= 0) & (y < self.n_eta) & (y == np.floor(y)))
 
     def log_prob(
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """η_y − logsumexp(η), as −log(1 + Σ e^(η_j − η_y)): exact also where it is tiny."""
+        """η_y − logsumexp(η), computed as −log(1 + Σ e^(η_j − η_y)): accurate where it is tiny."""
         chosen = _classes(eta) == y.astype(int)[..., None]
         own = jnp.sum(jnp.where(chosen, eta, 0.0), -1, keepdims=True)
         rest = jnp.where(chosen, -jnp.inf, eta - own)
@@ -80,7 +80,7 @@ class Categorical(AbstractFamily):
     def quantile(
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """How many classes, in their order, leave the cdf below q."""
+        """The number of classes, in their order, for which the cdf is below q."""
         cdf = jnp.cumsum(jax.nn.softmax(eta, -1), -1)[..., :-1]
         goal = q * (1 - 4 * jnp.finfo(q.dtype).eps)
         return jnp.sum(cdf < goal[..., None], -1).astype(eta.dtype)
@@ -90,7 +90,7 @@ class Categorical(AbstractFamily):
         return jnp.argmax(eta, -1).astype(eta.dtype)
 
     def probs(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n k"]:
-        """softmax(η)."""
+        """The probabilities softmax(η) of the classes."""
         return jax.nn.softmax(eta, -1)
 
 

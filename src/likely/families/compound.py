@@ -1,6 +1,6 @@
-r"""Distributions made of other predictive distributions: mixtures, exponentials, stretches.
+r"""Distributions made of other predictive distributions: mixed, exponentiated, stretched.
 
-Each answers what `Predictive` answers, from the answers of its parts, so they nest:
+Each has the methods of `Predictive`, computed from those of its parts, so they nest:
 
     Mixed          $p(y) = \sum_j π_j p_j(y)$, parts of any families
     Exponentiated  $y = e^z$ with z of a known distribution: $p(y) = p_z(\log y) / y$
@@ -16,16 +16,16 @@ from jaxtyping import Float
 from scipy.special import logsumexp, roots_legendre, softmax
 
 from likely.core.checks import InputError
+from likely.families.inversion import bisected_quantile
 from likely.families.mixture import Mixture
 from likely.families.normal import Normal
 from likely.families.predictive import Predictive
 
-BISECTIONS = 60
-NODES = 32
+QUADRATURE_NODES = 32
 
 
 class AbstractCompound(ABC):
-    """What follows from log_prob, cdf and quantile, the same for all."""
+    """A distribution given by log_prob, cdf and quantile; the rest follows from these."""
 
     classes: np.ndarray | None = None
 
@@ -76,7 +76,8 @@ class AbstractCompound(ABC):
         return f"{type(self).__name__}(n={len(self)})"
 
     def _integral(self, f: Any) -> np.ndarray:
-        nodes, weights = roots_legendre(NODES)
+        """E[f(y)] of each row, by Gauss's rule over the quantiles."""
+        nodes, weights = roots_legendre(QUADRATURE_NODES)
         values = [f(self.quantile(0.5 * (1 + u))) for u in nodes]
         return 0.5 * np.tensordot(weights, np.stack(values), axes=1)
 
@@ -86,7 +87,7 @@ class Mixed(AbstractCompound):
 
     Args:
         parts: the distributions.
-        weights: of each part, not negative, with sum 1.
+        weights: the weight of each part, not negative, with sum 1.
     """
 
     def __init__(self, parts: Sequence[Any], weights: Float[np.ndarray, " m"]):
@@ -99,7 +100,7 @@ class Mixed(AbstractCompound):
 
     @classmethod
     def of(cls, parts: Sequence[Any], weights: Any) -> "Mixed":
-        """Parts of weight zero left out, the other weights made to sum to 1."""
+        """The mixture of the parts with weight above zero, the weights divided by their sum."""
         weights = np.asarray(weights, np.float64)
         kept = [part for part, w in zip(parts, weights, strict=True) if w > 0]
         return cls(kept, weights[weights > 0] / weights.sum())
@@ -108,7 +109,7 @@ class Mixed(AbstractCompound):
         return len(self.parts[0])
 
     def log_prob(self, y: Any) -> np.ndarray:
-        """log p(y) of each row."""
+        """log p(y) of each row, in nats."""
         logs = np.stack([part.log_prob(y) for part in self.parts])
         return np.asarray(logsumexp(logs, axis=0, b=self.weights[:, None]))
 
@@ -117,22 +118,16 @@ class Mixed(AbstractCompound):
         return self._average([part.cdf(y) for part in self.parts])
 
     def quantile(self, q: Any) -> np.ndarray:
-        """By bisection between the quantiles of the parts."""
+        """The quantiles, by bisection between those of the parts."""
         ends = np.stack([np.asarray(part.quantile(q), float) for part in self.parts])
         used = ends[self.weights > 0]
         low, high = used.min(0), used.max(0)
-        q = np.broadcast_to(np.asarray(q, np.float64), low.shape)
-        for _ in range(BISECTIONS):
-            if not (high - low > 1e-15 * (np.abs(low) + np.abs(high))).any():
-                break
-            middle = 0.5 * (low + high)
-            enough = self.cdf(middle) >= q
-            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        return np.ceil(high - 1e-6) if self.discrete else high
+        found = bisected_quantile(self.cdf, q, low, high)
+        return np.ceil(found - 1e-6) if self.discrete else found
 
     @property
     def discrete(self) -> bool:
-        """Whether every part is."""
+        """Whether every part is discrete."""
         return all(
             part.discrete
             if isinstance(part, AbstractCompound)
@@ -152,7 +147,7 @@ class Mixed(AbstractCompound):
         return np.sqrt(np.maximum(self._average(squares) - self.mean**2, 0.0))
 
     def sample(self, n: int = 1, *, random_state: Any = None) -> np.ndarray:
-        """(n, rows) draws: a part for each, then a draw from it."""
+        """(n, rows) draws: a random part for each, then a draw from it."""
         rng = np.random.default_rng(random_state)
         seeds = rng.integers(2**31, size=len(self.parts))
         draws = np.stack(
@@ -180,7 +175,7 @@ class Mixed(AbstractCompound):
 
 
 class Exponentiated(AbstractCompound):
-    """y = e^z, with z distributed as given.
+    """The distribution of y = e^z, with z of a given distribution.
 
     Args:
         base: the distribution of z = log y.
@@ -193,7 +188,7 @@ class Exponentiated(AbstractCompound):
         return len(self.base)
 
     def log_prob(self, y: Any) -> np.ndarray:
-        """log p_z(log y) − log y."""
+        """log p(y) = log p_z(log y) − log y."""
         y, z = _logs(y)
         return np.where(y > 0, self.base.log_prob(z) - z, -np.inf)
 
@@ -203,7 +198,7 @@ class Exponentiated(AbstractCompound):
         return np.where(y > 0, self.base.cdf(z), 0.0)
 
     def quantile(self, q: Any) -> np.ndarray:
-        """e to the quantile of z."""
+        """The exponential of the quantile of z."""
         return np.exp(np.minimum(self.base.quantile(q), 700.0))
 
     @property
@@ -219,7 +214,7 @@ class Exponentiated(AbstractCompound):
 
 
 def _normals(dist: Any) -> dict[str, np.ndarray] | None:
-    """Means and deviations, where a distribution is normal or a mixture of normals."""
+    """The parameters of a normal or a mixture of normals; None for others."""
     if not isinstance(dist, Predictive):
         return None
     family = dist.family
@@ -228,12 +223,13 @@ def _normals(dist: Any) -> dict[str, np.ndarray] | None:
 
 
 def _logs(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Each y and its logarithm, which is 0 where y is not positive."""
     y = np.asarray(y, np.float64)
     return y, np.log(np.where(y > 0, y, 1.0))
 
 
 class Stretched(AbstractCompound):
-    """Distances from the median times a factor: a recalibrated distribution.
+    """A distribution with all distances from the median multiplied: recalibrated.
 
     Args:
         base: a distribution of numbers.
@@ -248,7 +244,7 @@ class Stretched(AbstractCompound):
         return len(self.base)
 
     def log_prob(self, y: Any) -> np.ndarray:
-        """log p_z(m + (y − m)/s) − log s."""
+        """log p(y) = log p_z(m + (y − m)/s) − log s."""
         return self.base.log_prob(self._inner(y)) - np.log(self.factor)
 
     def cdf(self, y: Any) -> np.ndarray:
@@ -256,17 +252,17 @@ class Stretched(AbstractCompound):
         return self.base.cdf(self._inner(y))
 
     def quantile(self, q: Any) -> np.ndarray:
-        """m + s (Q_z(q) − m)."""
+        """The quantile m + s (Q_z(q) − m)."""
         return self.middle + self.factor * (self.base.quantile(q) - self.middle)
 
     @property
     def mean(self) -> np.ndarray:
-        """m + s (E[z] − m)."""
+        """The mean m + s (E[z] − m)."""
         return self.middle + self.factor * (self.base.mean - self.middle)
 
     @property
     def std(self) -> np.ndarray:
-        """s times that of z."""
+        """The standard deviation of z, times s."""
         return self.factor * self.base.std
 
     def _inner(self, y: Any) -> np.ndarray:

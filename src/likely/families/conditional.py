@@ -29,26 +29,27 @@ def condition(
         The conditional mean(s) and the conditional covariance.
     """
     mean, covariance = np.asarray(mean, float), np.asarray(covariance, float)
-    one = np.asarray(observed, dtype=int)
-    two = np.setdiff1d(np.arange(len(mean)), one)
+    known = np.asarray(observed, dtype=int)
+    rest = np.setdiff1d(np.arange(len(mean)), known)
     values = np.asarray(values, float)
-    if len(np.unique(one)) != len(one) or len(two) + len(one) != len(mean):
+    if len(np.unique(known)) != len(known) or len(rest) + len(known) != len(mean):
         raise InputError(
-            f"observed is {list(one)}; give different indices, 0 to {len(mean) - 1}."
+            f"observed is {list(known)}; give different indices, 0 to {len(mean) - 1}."
         )
-    if values.shape[-1:] != one.shape:
+    if values.shape[-1:] != known.shape:
         raise InputError(
-            f"values has shape {values.shape}, and {len(one)} coordinates are known; "
-            f"give shape (..., {len(one)})."
+            f"values has shape {values.shape}, and {len(known)} coordinates are observed; "
+            f"give shape (..., {len(known)})."
         )
-    cross = covariance[np.ix_(two, one)]
+    cross = covariance[np.ix_(rest, known)]
     try:
-        factor = cho_factor(covariance[np.ix_(one, one)])
+        factor = cho_factor(covariance[np.ix_(known, known)])
     except np.linalg.LinAlgError:
         raise InputError(
             "the covariance of the observed coordinates is not positive definite; "
             "leave out coordinates that the others determine."
         ) from None
     gain = cho_solve(factor, cross.T).T  # Σ₂₁ Σ₁₁⁻¹
-    rest = covariance[np.ix_(two, two)] - gain @ cross.T
-    return mean[two] + (values - mean[one]) @ gain.T, 0.5 * (rest + rest.T)
+    remaining = covariance[np.ix_(rest, rest)] - gain @ cross.T
+    means = mean[rest] + (values - mean[known]) @ gain.T
+    return means, 0.5 * (remaining + remaining.T)

@@ -1,4 +1,4 @@
-"""What the families of counts share: settings, frequencies, the test for counts."""
+"""Helpers of the families of counts: settings, frequencies, the test for counts."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,12 +18,12 @@ def count_of(value: int, name: str) -> int:
 def frequency_logit(
     frequency: Float[Array, ""], trials: Float[Array, ""]
 ) -> Float[Array, ""]:
-    """The log-odds of a frequency; where it is 0 or 1, of half a trial from there."""
+    """The log-odds of a frequency; half a trial away from it where it is 0 or 1."""
     half = 0.5 / (trials + 1)
     inside = jnp.where(frequency >= 1, 1 - half, frequency)
     return logit(jnp.where(frequency <= 0, half, inside))
 
 
 def not_whole(y: np.ndarray) -> np.ndarray:
-    """Negative, fractional, infinite or NaN."""
+    """Whether each y is negative, fractional, infinite or NaN."""
     return ~((y >= 0) & (y == np.floor(y)) & np.isfinite(y))

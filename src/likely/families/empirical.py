@@ -2,8 +2,8 @@ r"""The empirical distribution: a point mass on each observation.
 
 $$q(y) = \sum_i \frac{w_i}{\sum_j w_j}\, δ(y - y_i).$$
 
-It has no density, so no `log_prob`; it has everything else. The KL divergence from it
-to a model is the negative log-likelihood up to a constant, `cross_entropy`:
+It has no density, so no `log_prob`, but a mean, a cdf, quantiles and draws. The KL
+divergence from it to a model is the negative log-likelihood up to a constant, `cross_entropy`:
 $\mathrm{KL}(q, p_θ) = \text{const} - \sum_i w_i \log p_θ(y_i) / \sum_j w_j$.
 """
 
@@ -20,7 +20,7 @@ from likely.families.family import AbstractFamily
 class Empirical:
     """The distribution that puts weight wᵢ / Σw on each of n observations.
 
-    One observation makes the Dirac delta.
+    With one observation it is the Dirac delta.
 
     Args:
         y: (n,) observations.
@@ -47,33 +47,33 @@ class Empirical:
 
     @property
     def mean(self) -> float:
-        """Σ wᵢ yᵢ / Σw."""
+        """The mean Σ wᵢ yᵢ / Σw."""
         return float(self.w @ self.y)
 
     @property
     def std(self) -> float:
-        """The root of the mean squared distance from the mean (1/n)."""
+        """The standard deviation, with 1/n."""
         return float(np.sqrt(self.w @ (self.y - self.mean) ** 2))
 
     def cdf(self, t: Any) -> np.ndarray:
         """The share of the weight at or below t."""
-        place = np.searchsorted(self.y, np.asarray(t, float), side="right")
-        return np.asarray(np.concatenate([[0.0], self._below])[place])
+        index = np.searchsorted(self.y, np.asarray(t, float), side="right")
+        return np.asarray(np.concatenate([[0.0], self._below])[index])
 
     def quantile(self, q: Any) -> np.ndarray:
         """The smallest observation with cdf ≥ q."""
         q = np.asarray(q, float)
         if not ((q >= 0) & (q <= 1)).all():
             raise InputError("q must lie between 0 and 1; it is a probability.")
-        place = np.searchsorted(self._below, q * (1 - 1e-15), side="left")
-        return np.asarray(self.y[np.minimum(place, len(self) - 1)])
+        index = np.searchsorted(self._below, q * (1 - 1e-15), side="left")
+        return np.asarray(self.y[np.minimum(index, len(self) - 1)])
 
     def sample(self, n: int = 1, *, random_state: Any = None) -> np.ndarray:
         """(n,) independent draws: the bootstrap."""
         return np.random.default_rng(random_state).choice(self.y, size=n, p=self.w)
 
     def cross_entropy(self, family: AbstractFamily, eta: Any) -> float:
-        """−Σ wᵢ log p(yᵢ | η) / Σw: the negative log-likelihood per unit of weight."""
+        """The negative log-likelihood −Σ wᵢ log p(yᵢ | η) / Σw per unit of weight."""
         with float64():
             rows = jnp.broadcast_to(jnp.asarray(eta, float), (len(self), family.n_eta))
             return float(

@@ -1,4 +1,4 @@
-r"""The exponential family of waiting times."""
+r"""The exponential distribution of waiting times."""
 
 from typing import Any, ClassVar
 
@@ -15,9 +15,9 @@ from likely.families.links import column, positive, stack
 
 
 class Exponential(AbstractFamily):
-    r"""y ≥ 0 with density $λ e^{-λy}$, λ = exp η: $-\log p = λy - \log λ$.
+    r"""Waiting times y ≥ 0 with density $λ e^{-λy}$, λ = exp η: $-\log p = λy - \log λ$.
 
-    The time to the first event of a Poisson process with rate λ; mean 1/λ.
+    It is the time to the first event of a Poisson process with rate λ; its mean is 1/λ.
     """
 
     n_eta: int = eqx.field(default=1, static=True)
@@ -25,45 +25,45 @@ class Exponential(AbstractFamily):
     remedy: ClassVar[str] = "Use Normal for values of both signs."
 
     def theta(self, eta: Float[Array, "*n 1"]) -> dict[str, Array]:
-        """The rate."""
+        """The rate λ."""
         return {"rate": positive(eta, 0)}
 
     def eta(self, *, rate: Any) -> Float[Array, "*n 1"]:
-        """log λ."""
+        """The column log λ."""
         return stack(column(rate))
 
     def distribution(self, **theta: Any) -> distributions.Exponential:
-        """NumPyro's exponential."""
+        """NumPyro's exponential distribution."""
         return distributions.Exponential(**theta)
 
     def marginal(
         self, y: Num[Array, " n"], w: Float[Array, " n"]
     ) -> Float[Array, " 1"]:
-        """Minus the log of the mean."""
+        """The column −log of the mean."""
         mean = weighted_mean(y, w)
         return stack(-column(jnp.maximum(mean, jnp.sqrt(jnp.finfo(mean.dtype).tiny))))
 
     def outside(self, y: np.ndarray) -> np.ndarray:
-        """Negative or not finite."""
+        """Whether each y is negative or not finite."""
         return ~((y >= 0) & np.isfinite(y))
 
     def log_prob(
         self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """log λ − λy."""
+        """log p = log λ − λy."""
         rho = bounded(eta[..., 0])
         return rho - jnp.exp(rho) * y
 
     def cdf(self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
-        """1 − e^(−λy)."""
+        """The cdf 1 − e^(−λy)."""
         return -jnp.expm1(-positive(eta, 0) * jnp.maximum(y, 0.0))
 
     def quantile(
         self, eta: Float[Array, "*n 1"], q: Float[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """−log(1 − q) / λ."""
+        """The quantile −log(1 − q) / λ."""
         return -jnp.log1p(-q) / positive(eta, 0)
 
     def mode(self, eta: Float[Array, "*n 1"]) -> Float[Array, "*n"]:
-        """0."""
+        """The mode 0."""
         return jnp.zeros_like(eta[..., 0])

@@ -1,7 +1,7 @@
-r"""What a family is: p(y | θ) with θ = link(η), one object for every use of it.
+r"""The interface of distribution families: p(y | θ) with θ = link(η).
 
-You write the abstract methods below; you get the checks, every objective, solver,
-estimator and score. A family knows no model and no data; φ lives in the model. A
+A new family implements the abstract methods below, and works with every objective, solver,
+estimator and score. A family knows no model and no data; φ belongs to the model. A
 dispersion is fixed (a number here), shared (a constant column of η, `models.Shared`)
 or modelled (a column of η like any other).
 
@@ -26,7 +26,7 @@ class AbstractFamily(eqx.Module):
     n_eta: eqx.AbstractVar[int]
     """Length of η for each observation."""
     needs: eqx.AbstractVar[str]
-    """What y has to be, in words: "counts (0, 1, 2, ...)"."""
+    """What y has to be, in words, for example "counts (0, 1, 2, ...)"."""
     remedy: eqx.AbstractVar[str]
     """What to do where y is something else."""
     discrete: ClassVar[bool] = False
@@ -34,15 +34,15 @@ class AbstractFamily(eqx.Module):
     multivariate: ClassVar[bool] = False
     """Whether one observation is a vector."""
     n_outputs: ClassVar[int] = 1
-    """Its length."""
+    """The length of one observation."""
 
     @abstractmethod
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
-        """The named parameters of the distribution: the link, applied."""
+        """The named parameters θ of the distribution, from η by the link."""
 
     @abstractmethod
     def eta(self, **theta: Any) -> Float[Array, "*n k"]:
-        """The inverse of `theta`."""
+        """η from the named parameters: the inverse of `theta`."""
 
     @abstractmethod
     def distribution(self, **theta: Any) -> Distribution:
@@ -52,10 +52,10 @@ class AbstractFamily(eqx.Module):
     def marginal(
         self, y: Num[Array, "n ..."], w: Float[Array, " n"]
     ) -> Float[Array, " k"]:
-        """η of maximum likelihood without inputs: the start of fits, the null model.
+        """The maximum-likelihood η without inputs: the null model, and the start of fits.
 
         Where the likelihood has no maximum (a class that never occurs, a spread of
-        zero) η stays finite, and near where the likelihood would take it.
+        zero) η stays finite, near the limit that the likelihood approaches.
         """
 
     @abstractmethod
@@ -68,7 +68,7 @@ class AbstractFamily(eqx.Module):
     ) -> Float[Array, "*n"]:
         """log p(y | η) of each observation, in nats.
 
-        Finite, with a finite gradient, wherever y is in the support.
+        It is finite, with a finite gradient, wherever y is in the support.
         """
 
     @abstractmethod

@@ -18,12 +18,12 @@ from likely.families.maximum import maximum
 
 
 class Gamma(AbstractFamily):
-    r"""y > 0 with mean μ and shape a, so scale b = μ/a and variance μ²/a.
+    r"""Positive y with mean μ and shape a, so scale b = μ/a and variance μ²/a.
 
     $$-\log p = \log y + \tfrac12 \log\frac{2π}{a} + S(a) + a\,(e^t - 1 - t),
       \qquad t = \log\frac{y}{μ},$$
 
-    with S(a) what Stirling's formula leaves of log Γ(a): the familiar
+    with S(a) the remainder of Stirling's formula for log Γ(a). This is the familiar
     $y^{a-1} e^{-y/b} / (b^a Γ(a))$, written so that nothing cancels for large a.
     η = (log μ, log a), or (log μ) with the shape fixed by `concentration`; at a = 1 it
     is exponential with rate 1/μ.
@@ -38,23 +38,23 @@ class Gamma(AbstractFamily):
 
     @property
     def n_eta(self) -> int:
-        """1 with a fixed shape, else 2."""
+        """The length of η: 1 with a fixed shape, else 2."""
         return 2 if self.concentration is None else 1
 
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
-        """Shape a and rate 1/b = a/μ, as NumPyro has it."""
+        """The shape a and the rate 1/b = a/μ."""
         shape = positive(eta, 1, self.concentration)
         return {"concentration": shape, "rate": shape / positive(eta, 0)}
 
     def eta(self, *, concentration: Any = None, rate: Any) -> Float[Array, "*n k"]:
-        """(log μ) or (log μ, log a)."""
+        """The columns log μ, or log μ and log a."""
         if self.concentration is None:
             mean = jnp.asarray(concentration) / jnp.asarray(rate)
             return stack(column(mean), column(concentration))
         return stack(column(self.concentration / jnp.asarray(rate)))
 
     def distribution(self, **theta: Any) -> distributions.Gamma:
-        """NumPyro's gamma."""
+        """NumPyro's gamma distribution."""
         return distributions.Gamma(**theta)
 
     def marginal(
@@ -69,13 +69,13 @@ class Gamma(AbstractFamily):
         return maximum(self, y, w, stack(column(mean), column(shape)))
 
     def outside(self, y: np.ndarray) -> np.ndarray:
-        """Not positive, or not finite."""
+        """Whether each y is not positive, or not finite."""
         return ~((y > 0) & np.isfinite(y))
 
     def log_prob(
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """½ log(a/2π) − S(a) − log y − a(e^t − 1 − t)."""
+        """log p = ½ log(a/2π) − S(a) − log y − a(e^t − 1 − t)."""
         log_a = log_positive(eta, 1, self.concentration)
         log_y = jnp.log(jnp.where(y > 0, y, 1.0))
         a, t = jnp.exp(log_a), log_y - log_positive(eta, 0)
@@ -85,7 +85,7 @@ class Gamma(AbstractFamily):
         )
 
     def cdf(self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
-        """P(a, y/b), the lower incomplete gamma function."""
+        """The cdf P(a, y/b), the lower incomplete gamma function."""
         a = positive(eta, 1, self.concentration)
         x = a / positive(eta, 0) * jnp.maximum(y, 0.0)
         return gamma_cdf(a, jnp.minimum(x, jnp.finfo(x.dtype).max))[0]
@@ -93,7 +93,7 @@ class Gamma(AbstractFamily):
     def quantile(
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """By bisection."""
+        """The quantile, by a search on the cdf."""
         a = positive(eta, 1, self.concentration)
         root = 1 - 1 / (9 * a) + ndtri(q) / (3 * jnp.sqrt(a))  # Wilson and Hilferty
         small = jnp.exp((jnp.log(q) + gammaln(a + 1)) / a)  # exact as q → 0
@@ -105,6 +105,6 @@ class Gamma(AbstractFamily):
         return x * positive(eta, 0) / a
 
     def mode(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n"]:
-        """μ (a − 1)/a, and 0 for a ≤ 1."""
+        """The mode μ (a − 1)/a, or 0 for a ≤ 1."""
         mean, a = positive(eta, 0), positive(eta, 1, self.concentration)
         return jnp.maximum(mean - mean / a, 0.0)

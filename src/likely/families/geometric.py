@@ -15,7 +15,7 @@ from likely.families.family import AbstractFamily
 
 
 class Geometric(AbstractFamily):
-    r"""$p(y) = p\,(1-p)^y$ for y = 0, 1, ..., p = σ(η); shifted: it starts at 0.
+    r"""Failures y = 0, 1, ... before the first success: $p(y) = p\,(1-p)^y$ with p = σ(η).
 
     $-\log p(y) = \log(1+e^{-η}) + y \log(1+e^η)$; the mean is $e^{-η}$.
     """
@@ -30,40 +30,40 @@ class Geometric(AbstractFamily):
         return {"logits": eta[..., 0]}
 
     def eta(self, *, logits: Any) -> Float[Array, "*n 1"]:
-        """The log-odds."""
+        """The column of log-odds."""
         return jnp.asarray(logits)[..., None]
 
     def distribution(self, **theta: Any) -> distributions.GeometricLogits:
-        """NumPyro's geometric."""
+        """NumPyro's geometric distribution."""
         return distributions.GeometricLogits(**theta)
 
     def marginal(
         self, y: Num[Array, " n"], w: Float[Array, " n"]
     ) -> Float[Array, " 1"]:
-        """Minus the log of the mean count (of half a count where all are zero)."""
+        """The column −log of the mean count (of half a count where all are zero)."""
         mean = weighted_mean(y, w)
         return -jnp.log(jnp.where(mean > 0, mean, 0.5 / w.sum()))[None]
 
     def outside(self, y: np.ndarray) -> np.ndarray:
-        """Negative or not whole."""
+        """Whether each y is negative or not whole."""
         return not_whole(y)
 
     def log_prob(
         self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """log p + y log(1 − p)."""
+        """log p(y) = log p + y log(1 − p)."""
         logits = eta[..., 0]
         return -jax.nn.softplus(-logits) - y * jax.nn.softplus(logits)
 
     def cdf(self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
-        """1 − (1 − p)^(⌊y⌋ + 1)."""
+        """The cdf 1 − (1 − p)^(⌊y⌋ + 1)."""
         failures = jnp.maximum(jnp.floor(y) + 1, 0.0)
         return -jnp.expm1(-failures * jax.nn.softplus(eta[..., 0]))
 
     def quantile(
         self, eta: Float[Array, "*n 1"], q: Float[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """⌈log(1 − q) / log(1 − p)⌉ − 1, or one less where rounding overshot."""
+        """The quantile ⌈log(1 − q) / log(1 − p)⌉ − 1, corrected where rounding overshoots."""
         q_low = q * (1 - 4 * jnp.finfo(q.dtype).eps)
         failures = jnp.ceil(-jnp.log1p(-q) / jax.nn.softplus(eta[..., 0]))
         y = jnp.maximum(failures - 1, 0.0)
@@ -71,5 +71,5 @@ class Geometric(AbstractFamily):
         return jnp.where(over & (q < 1), y - 1, y)
 
     def mode(self, eta: Float[Array, "*n 1"]) -> Float[Array, "*n"]:
-        """0."""
+        """The mode 0."""
         return jnp.zeros_like(eta[..., 0])

@@ -12,13 +12,20 @@ from likely.families.huber_distribution import (
     huber_loss,
     normaliser,
 )
-from likely.families.links import chosen, column, fixed, log_positive, positive, stack
+from likely.families.links import (
+    column,
+    fixed,
+    log_positive,
+    positive,
+    positive_setting,
+    stack,
+)
 from likely.families.maximum import maximum
 from likely.families.weighted import weighted_median
 
 
 class Huber(AbstractFamily):
-    r"""$p = e^{-h(e)} / (s Z)$ with $e = (y-μ)/s$: a normal centre, Laplace tails.
+    r"""A normal centre with Laplace tails: $p = e^{-h(e)} / (s Z)$ with $e = (y-μ)/s$.
 
     $h(e) = e^2/2$ for $|e| \le δ$ and $δ|e| - δ^2/2$ beyond. `Huber(scale=1.0)` fixes
     s, η = (μ): Huber's loss in nats. `Huber()` has η = (μ, log s), which makes the
@@ -31,32 +38,32 @@ class Huber(AbstractFamily):
     remedy: ClassVar[str] = "Remove or impute the row."
 
     def __init__(self, scale: float | int | None = None, delta: float | int = 1.0):
-        self.scale, self.delta = fixed(scale, "scale"), chosen(delta, "delta")
+        self.scale, self.delta = fixed(scale, "scale"), positive_setting(delta, "delta")
 
     @property
     def n_eta(self) -> int:
-        """1 with a fixed scale, else 2."""
+        """The length of η: 1 with a fixed scale, else 2."""
         return 2 if self.scale is None else 1
 
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
-        """Location, scale and threshold."""
+        """The location, the scale and the threshold δ."""
         loc, scale = eta[..., 0], positive(eta, 1, self.scale)
         return {"loc": loc, "scale": scale, "delta": jnp.full_like(loc, self.delta)}
 
     def eta(
         self, *, loc: Any, scale: Any = None, delta: Any = None
     ) -> Float[Array, "*n k"]:
-        """(μ) or (μ, log s)."""
+        """The columns μ, or μ and log s."""
         return stack(loc, column(scale) if self.scale is None else None)
 
     def distribution(self, **theta: Any) -> HuberDistribution:
-        """The distribution, made here: NumPyro has none."""
+        """Huber's density as a NumPyro distribution."""
         return HuberDistribution(**theta)
 
     def marginal(
         self, y: Num[Array, " n"], w: Float[Array, " n"]
     ) -> Float[Array, " k"]:
-        """By Newton's method from the median and the median absolute deviation."""
+        """Newton's method from the median and the median absolute deviation."""
         loc = weighted_median(y, w)
         spread = weighted_median(jnp.abs(y - loc), w)
         spread = jnp.maximum(spread, jnp.sqrt(jnp.finfo(w.dtype).tiny))
@@ -64,13 +71,13 @@ class Huber(AbstractFamily):
         return maximum(self, y, w, self.eta(loc=loc, scale=spread), unit)
 
     def outside(self, y: np.ndarray) -> np.ndarray:
-        """Not finite."""
+        """Whether each y is NaN or infinite."""
         return ~np.isfinite(y)
 
     def log_prob(
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """−log s − log Z − h(e)."""
+        """log p = −log s − log Z − h(e)."""
         log_scale = log_positive(eta, 1, self.scale)
         e, delta = (
             (y - eta[..., 0]) * jnp.exp(-log_scale),
@@ -80,7 +87,7 @@ class Huber(AbstractFamily):
         return -log_scale - log_normaliser - huber_loss(e, delta)
 
     def cdf(self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
-        """Exponential in the tails, normal between."""
+        """The cdf: exponential in the tails, normal between."""
         return self(eta).cdf(y)
 
     def quantile(
@@ -90,5 +97,5 @@ class Huber(AbstractFamily):
         return self(eta).icdf(q)
 
     def mode(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n"]:
-        """μ."""
+        """The mode μ."""
         return eta[..., 0]

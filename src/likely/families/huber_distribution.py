@@ -17,7 +17,7 @@ ROOT_2PI = 2.5066282746310002
 
 
 def huber_loss(e: Array, delta: Array) -> Array:
-    """e²/2 for |e| ≤ δ, δ|e| − δ²/2 beyond."""
+    """Huber's loss: e²/2 for |e| ≤ δ, δ|e| − δ²/2 beyond."""
     inner = jnp.clip(e, -delta, delta)
     return inner * e - 0.5 * inner**2
 
@@ -28,12 +28,12 @@ def tail(delta: Array) -> Array:
 
 
 def normaliser(delta: Array) -> Array:
-    """Z."""
+    """The integral Z of e^−h."""
     return ROOT_2PI * (1 - 2 * ndtr(-delta)) + 2 * tail(delta)
 
 
 class HuberDistribution(Distribution):
-    """p(y) = exp(−h((y − loc)/scale)) / (scale · Z)."""
+    """The density p(y) = exp(−h((y − loc)/scale)) / (scale · Z)."""
 
     arg_constraints = {
         "loc": constraints.real,
@@ -47,7 +47,7 @@ class HuberDistribution(Distribution):
         super().__init__(jnp.shape(self.loc), validate_args=validate_args)
 
     def log_prob(self, value: Any, intermediates: Any = None) -> Array:
-        """−log scale − log Z − h(e)."""
+        """log p = −log scale − log Z − h(e)."""
         e = (value - self.loc) / self.scale
         mass = self.scale * normaliser(self.delta)
         return -jnp.log(mass) - huber_loss(e, self.delta)
@@ -72,23 +72,23 @@ class HuberDistribution(Distribution):
         return self.loc + self.scale * jnp.where(q > 0.5, -depth, depth)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Array:
-        """The quantile of a uniform rank."""
+        """Draws: the quantiles of uniform numbers."""
         shape = sample_shape + self.batch_shape
-        rank = jax.random.uniform(key, shape, self.loc.dtype)
+        q = jax.random.uniform(key, shape, self.loc.dtype)
         shape = (1,) * len(sample_shape) + self.batch_shape
         rows = jax.tree.map(
             lambda a: a.reshape(shape), (self.loc, self.scale, self.delta)
         )
-        return HuberDistribution(*rows).icdf(rank)
+        return HuberDistribution(*rows).icdf(q)
 
     @property
     def mean(self) -> Array:
-        """loc."""
+        """The mean, which is loc."""
         return self.loc
 
     @property
     def variance(self) -> Array:
-        """scale² E[e²]."""
+        """The variance scale² E[e²]."""
         delta = self.delta
         beyond = 4 * (1 + 1 / delta**2) * tail(delta)
         inner = ROOT_2PI * (1 - 2 * ndtr(-delta))

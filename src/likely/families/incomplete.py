@@ -1,7 +1,7 @@
-r"""Incomplete gamma functions and Student's t, right for large parameters too.
+r"""Incomplete gamma functions and Student's t, accurate for large parameters too.
 
 JAX sums series whose length grows like √a and whose terms cancel. Above a = 1000
-Temme's uniform expansion takes over, with $\tfrac12 t^2 = λ - 1 - \log λ$ at
+Temme's uniform expansion is used, with $\tfrac12 t^2 = λ - 1 - \log λ$ at
 $λ = x/a$, t and λ − 1 of the same sign:
 
 $$Q(a, x) = \tfrac12 \operatorname{erfc}\bigl(t \sqrt{a/2}\bigr)
@@ -14,8 +14,8 @@ from jaxtyping import Array, Float
 
 from likely.core.numerics import log1p_minus
 
-LARGE = 1000.0
-LARGE_DF = 10_000.0
+MIN_TEMME_A = 1000.0
+MIN_HILL_DF = 10_000.0
 # The Taylor coefficients of C₀, C₁, C₂ (Temme 1979).
 TEMME = (
     (
@@ -41,9 +41,11 @@ def gamma_cdf(
     a: Float[Array, "*n"], x: Float[Array, "*n"]
 ) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
     """P(a, x) and Q(a, x) = 1 − P(a, x), each accurate where it is small; x ≥ 0."""
-    large = a > LARGE
+    large = a > MIN_TEMME_A
     small_a, small_x = jnp.where(large, 1.0, a), jnp.where(large, 1.0, x)
-    below, above = _temme(jnp.where(large, a, LARGE), jnp.where(large, x, LARGE))
+    below, above = _temme(
+        jnp.where(large, a, MIN_TEMME_A), jnp.where(large, x, MIN_TEMME_A)
+    )
     return (
         jnp.where(large, below, special.gammainc(small_a, small_x)),
         jnp.where(large, above, special.gammaincc(small_a, small_x)),
@@ -51,7 +53,7 @@ def gamma_cdf(
 
 
 def _temme(a: Array, x: Array) -> tuple[Array, Array]:
-    """P and Q for large a."""
+    """P(a, x) and Q(a, x) for large a, by Temme's expansion."""
     excess = jnp.clip(x / a - 1, -1 + jnp.finfo(a.dtype).eps, 1e3)
     half = -log1p_minus(excess)  # t²/2
     t = jnp.sign(excess) * jnp.sqrt(2 * half)
@@ -66,6 +68,7 @@ def _temme(a: Array, x: Array) -> tuple[Array, Array]:
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
+    """The polynomial with these coefficients, the constant first, at x."""
     total = jnp.zeros_like(x)
     for c in reversed(coefficients):
         total = total * x + c
@@ -73,14 +76,14 @@ def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
 
 
 def student_cdf(df: Float[Array, "*n"], z: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """P(T ≤ z) of Student's t: both tails and the centre are accurate."""
-    lower = jnp.where(df > LARGE_DF, _hill(df, z), _beta_tail(df, z))  # P(T ≤ −|z|)
+    """The cdf P(T ≤ z) of Student's t, accurate in both tails and the centre."""
+    lower = jnp.where(df > MIN_HILL_DF, _hill(df, z), _beta_tail(df, z))  # P(T ≤ −|z|)
     return jnp.where(z > 0, 1 - lower, lower)
 
 
 def _beta_tail(df: Array, z: Array) -> Array:
     """P(T ≤ −|z|), from the side of the beta function that does not cancel."""
-    df = jnp.minimum(df, LARGE_DF)
+    df = jnp.minimum(df, MIN_HILL_DF)
     u = (z / jnp.sqrt(df)) ** 2
     central = jnp.abs(z) < 1
     a, b = jnp.where(central, 0.5, df / 2), jnp.where(central, df / 2, 0.5)
@@ -90,7 +93,7 @@ def _beta_tail(df: Array, z: Array) -> Array:
 
 def _hill(df: Array, z: Array) -> Array:
     """P(T ≤ −|z|) for large df: the normal deviate of the same rank (Hill 1970)."""
-    a = jnp.maximum(df, LARGE_DF) - 0.5
+    a = jnp.maximum(df, MIN_HILL_DF) - 0.5
     b = 48 * a**2
     s = jnp.sqrt(a * jnp.log1p((z / jnp.sqrt(a + 0.5)) ** 2))
     higher = (((4 * s**2 + 33) * s**2 + 240) * s**2 + 855) * s

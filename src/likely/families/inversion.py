@@ -1,20 +1,44 @@
-"""Quantiles from a cdf: the smallest y with cdf(y) ≥ q, no closed form needed.
+"""Quantiles from a cdf: the smallest y with cdf(y) ≥ q, where there is no closed form.
 
-Both searches start at a guess, gallop away from it in growing steps until the answer
-lies between two points, and then close in. One loop, so the cdf is compiled once.
+Families have cdfs that JAX compiles. Their searches start at a guess, move away from it in
+growing steps until the answer lies between two points, and then close in; it is one loop,
+so the cdf is compiled once. Distributions made of other distributions have cdfs that are
+NumPy functions, and known bounds: they are bisected.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.special import ndtri
 from jaxtyping import Array, Float, Int
 
 Cdf = Callable[[Array], Array]
-ULPS = 32.0
+HALF_WIDTH_ULPS = 32.0
 """Half of the width, in floating-point numbers, at which a search ends."""
+MAX_BISECTIONS, BISECTION_TOLERANCE = 60, 1e-15
+"""Limits of the search in NumPy: its steps, and its width relative to its ends."""
+
+
+def bisected_quantile(
+    cdf: Callable[[np.ndarray], np.ndarray],
+    q: Any,
+    low: Float[np.ndarray, "*n"],
+    high: Float[np.ndarray, "*n"],
+) -> Float[np.ndarray, "*n"]:
+    """The quantiles of a NumPy cdf: y in [low, high] with cdf(y) ≥ q, by bisection."""
+    q = np.broadcast_to(np.asarray(q, np.float64), low.shape)
+    for _ in range(MAX_BISECTIONS):
+        with np.errstate(invalid="ignore"):  # both ends infinite: nothing to search
+            wide = high - low > BISECTION_TOLERANCE * (np.abs(low) + np.abs(high))
+        if not wide.any():
+            break
+        middle = 0.5 * (low + high)
+        enough = cdf(middle) >= q
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return high
 
 
 class _Bracket(NamedTuple):
@@ -35,11 +59,11 @@ def continuous_quantile(
     low: Float[Array, "*n"],
     high: Float[Array, "*n"],
 ) -> Float[Array, "*n"]:
-    """y in [low, high] with cdf(y) = q, to about the last bits the cdf can tell apart.
+    """The y in [low, high] with cdf(y) = q, to about the last bits that the cdf resolves.
 
     Chandrupatla's method (inverse quadratic interpolation; a step or bisection where
-    that is not safe) for the log of the smaller tail, as a function of the *place* of
-    y among the floating-point numbers, so that every scale is near.
+    that is not safe) for the log of the smaller tail, as a function of the *rank* of
+    y among the floating-point numbers, so that no scale is out of reach.
     """
     finfo = jnp.finfo(q.dtype)
     q = jnp.clip(q, finfo.tiny, 1 - finfo.epsneg)
@@ -52,7 +76,9 @@ def continuous_quantile(
 
     def unfinished(carry) -> Array:
         s, _, _, steps = carry
-        return jnp.any(_gap(s.a, s.b, q.dtype) > 2 * ULPS) & (steps < 2 * finfo.bits)
+        return jnp.any(_gap(s.a, s.b, q.dtype) > 2 * HALF_WIDTH_ULPS) & (
+            steps < 2 * finfo.bits
+        )
 
     def advance(carry):
         s, x, width, steps = carry
@@ -71,14 +97,14 @@ def continuous_quantile(
 
 
 def _next(s: _Bracket, width: Int[Array, ""]) -> Int[Array, "*n"]:
-    """Where to look next: the interpolated root, else a step inwards from a."""
+    """The next point to evaluate: the interpolated root, else a step inwards from a."""
     a, b, c = (rank.astype(s.fa.dtype) for rank in (s.a, s.b, s.c))
     x, f = (a - b) / (c - b), (s.fa - s.fb) / (s.fc - s.fb)
     safe = (f**2 < x) & ((1 - f) ** 2 < 1 - x)
     first = s.fa / (s.fb - s.fa) * (s.fc / (s.fb - s.fc))
     second = (c - a) / (b - a) * (s.fa / (s.fc - s.fa)) * (s.fb / (s.fc - s.fb))
     gap = _gap(s.a, s.b, s.fa.dtype)
-    least = ULPS / jnp.maximum(gap, 2 * ULPS)
+    least = HALF_WIDTH_ULPS / jnp.maximum(gap, 2 * HALF_WIDTH_ULPS)
     step = jnp.round(jnp.clip(first + second, least, 1 - least) * gap).astype(s.a.dtype)
     middle = (s.a & s.b) + ((s.a ^ s.b) >> 1)  # without overflow
     inwards = jnp.where(safe, step, jnp.minimum(width, jnp.abs(middle - s.a)))
@@ -122,24 +148,24 @@ def normal_guess(q: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
 
 
 def _rank(x: Float[Array, "*n"]) -> Int[Array, "*n"]:
-    """The place of x among the floating-point numbers, counted from zero."""
+    """The rank of x among the floating-point numbers, counted from zero."""
     whole = jnp.int64 if x.dtype == jnp.float64 else jnp.int32
-    return _turned(jax.lax.bitcast_convert_type(x, whole))
+    return _flip_negative(jax.lax.bitcast_convert_type(x, whole))
 
 
 def _number(rank: Int[Array, "*n"], dtype) -> Float[Array, "*n"]:
-    """The floating-point number at a place; the inverse of `_rank`."""
-    return jax.lax.bitcast_convert_type(_turned(rank), dtype)
+    """The floating-point number of a rank; the inverse of `_rank`."""
+    return jax.lax.bitcast_convert_type(_flip_negative(rank), dtype)
 
 
-def _turned(bits: Int[Array, "*n"]) -> Int[Array, "*n"]:
-    """Bits of negative numbers flipped, so that their order is that of the numbers."""
+def _flip_negative(bits: Int[Array, "*n"]) -> Int[Array, "*n"]:
+    """The bits with those of negative numbers flipped: sorted as the numbers are."""
     info = jnp.iinfo(bits.dtype)
     return bits ^ ((bits >> (info.bits - 1)) & info.max)
 
 
 def _gap(a: Int[Array, "*n"], b: Int[Array, "*n"], dtype) -> Float[Array, "*n"]:
-    """The distance of two places, which may be more than an integer can hold."""
+    """The distance of two ranks, which may be more than an integer can hold."""
     near = jnp.abs(a - b).astype(dtype)
     far = jnp.abs(a.astype(dtype) - b.astype(dtype))
     return jnp.where((a < 0) == (b < 0), near, far)

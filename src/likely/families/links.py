@@ -1,8 +1,8 @@
-"""Between η and positive parameters: a fixed number, or the exp of a column of η.
+"""Links between η and positive parameters: a fixed number, or exp of a column of η.
 
 A dispersion is *fixed* (a number stored in the family), *modelled* (its logarithm is
-a column of η) or *shared* (such a column that is the same for every row, which is the
-business of the model: `models.Shared`).
+a column of η) or *shared* (such a column that is the same for every row, which the model
+provides: `models.Shared`).
 """
 
 import jax.numpy as jnp
@@ -16,11 +16,11 @@ from likely.core.precision import number
 
 def fixed(value: float | int | None, name: str) -> np.ndarray | None:
     """A setting that fixes a positive parameter, or None for a column of η."""
-    return None if value is None else chosen(value, name)
+    return None if value is None else positive_setting(value, name)
 
 
-def chosen(value: float | int, name: str) -> np.ndarray:
-    """A positive number."""
+def positive_setting(value: float | int, name: str) -> np.ndarray:
+    """A setting that has to be a positive number."""
     if not (np.ndim(value) == 0 and 0 < value < np.inf):
         raise InputError(f"{name} is {value}; give a positive number.")
     return number(value)
@@ -29,7 +29,7 @@ def chosen(value: float | int, name: str) -> np.ndarray:
 def log_positive(
     eta: Float[Array, "*n k"], column: int, setting: Array | np.ndarray | None = None
 ) -> Float[Array, "*n"]:
-    """log θ: ρ(η) of the column, or of the fixed number in every row."""
+    """log θ: ρ(η) of the column, or the logarithm of the fixed number in every row."""
     if setting is None:
         return bounded(eta[..., column])
     return jnp.full_like(eta[..., 0], jnp.log(setting))
@@ -38,7 +38,7 @@ def log_positive(
 def positive(
     eta: Float[Array, "*n k"], column: int, setting: Array | np.ndarray | None = None
 ) -> Float[Array, "*n"]:
-    """θ itself: exp ρ(η) of the column, or the fixed number in every row."""
+    """The parameter θ: exp ρ(η) of the column, or the fixed number in every row."""
     if setting is None:
         return jnp.exp(bounded(eta[..., column]))
     return jnp.full_like(eta[..., 0], setting)
@@ -50,6 +50,6 @@ def column(theta: ArrayLike) -> Float[Array, "*n"]:
 
 
 def stack(*columns: ArrayLike | None) -> Float[Array, "*n k"]:
-    """η from its columns; those of fixed parameters are None."""
+    """η from its columns; the columns of fixed parameters are None."""
     present = [jnp.asarray(c) for c in columns if c is not None]
     return jnp.stack(jnp.broadcast_arrays(*present), axis=-1)

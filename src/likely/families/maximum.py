@@ -2,8 +2,8 @@ r"""Marginal maximum likelihood where there is no closed form.
 
 Newton's method on the weighted mean of $-\log p(y_i \mid η)$ over one η for all rows,
 with the absolute values of the curvatures (so that saddles repel) plus a damping that
-grows when a step fails. Few entries of η, so the Hessian is nothing. Safe under `jit`
-and `vmap`.
+grows when a step fails. η has few entries, so the Hessian costs little. Safe under
+`jit` and `vmap`.
 """
 
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, Num
 from likely.core.rows import weighted_mean
 from likely.families.family import AbstractFamily
 
-STEPS = 100
+MAX_STEPS = 100
 
 
 class _Search(NamedTuple):
@@ -52,7 +52,7 @@ def maximum(
         return (s.steps == 0) | (jnp.abs(s.step).max() > jnp.sqrt(eps))
 
     def unfinished(s: _Search) -> Array:
-        return moving(s) & (s.damping < 1e12) & (s.steps < STEPS)
+        return moving(s) & (s.damping < 1e12) & (s.steps < MAX_STEPS)
 
     def advance(s: _Search) -> _Search:
         u = s.u + s.step
@@ -61,7 +61,7 @@ def maximum(
         found = s._replace(u=u, f=f, g=g, H=H, damping=0.01 * s.damping)
         kept = s._replace(damping=10 * s.damping + 1e-6)
         best = jax.tree.map(lambda a, b: jnp.where(better, a, b), found, kept)
-        return _stepped(best, eps)._replace(steps=s.steps + 1)
+        return _with_step(best, eps)._replace(steps=s.steps + 1)
 
     zero, number = jnp.zeros_like(start), jnp.zeros_like(start[0])
     begin = _Search(
@@ -74,11 +74,11 @@ def maximum(
         jnp.asarray(0),
     )
     end = jax.lax.while_loop(unfinished, advance, begin)
-    last = jnp.where(moving(end), 0.0, end.step)  # as small as rounding: no need to ask
+    last = jnp.where(moving(end), 0.0, end.step)  # of the size of rounding errors
     return start + unit * (end.u + last)
 
 
-def _stepped(s: _Search, eps: Any) -> _Search:
+def _with_step(s: _Search, eps: Any) -> _Search:
     """The search with its next step: Newton's, damped, at most 2 along each axis."""
     curvature, axes = jnp.linalg.eigh(s.H)
     along = (s.g @ axes) / jnp.maximum(jnp.abs(curvature) + s.damping, eps)

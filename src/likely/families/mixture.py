@@ -18,10 +18,12 @@ from likely.families.maximum import maximum
 from likely.families.weighted import weighted_groups
 
 EM_STEPS = 50
+MODE_GRID, MODE_ZOOMS = 65, 16
+"""Points of the grid on which the mode is searched, and how often it is refined."""
 
 
 class Mixture(AbstractFamily):
-    r"""$p(y) = \sum_j π_j\, p_j(y)$ with π = softmax of the first m entries of η.
+    r"""A mixture $p(y) = \sum_j π_j\, p_j(y)$ with π = softmax of the first m entries of η.
 
     $$\log p = \operatorname{logsumexp}_j \bigl(\log π_j + \log p_j(y)\bigr).$$
 
@@ -40,34 +42,34 @@ class Mixture(AbstractFamily):
 
     @property
     def n_eta(self) -> int:
-        """m logits and m times the family's."""
+        """The length of η: m logits, and m times the family's."""
         return self.n_components * (1 + self.family.n_eta)
 
     @property
     def discrete(self) -> bool:
-        """As the components."""
+        """Whether the components are discrete."""
         return self.family.discrete
 
     @property
     def needs(self) -> str:
-        """As the components."""
+        """What y has to be: that of the components."""
         return self.family.needs
 
     @property
     def remedy(self) -> str:
-        """As the components."""
+        """What to do where y is something else: that of the components."""
         return self.family.remedy
 
     def split(
         self, eta: Float[Array, "*n k"]
     ) -> tuple[Float[Array, "*n m"], Float[Array, "*n m j"]]:
-        """log π, and the η of each component."""
+        """The log-weights log π, and the η of each component."""
         m, shape = self.n_components, eta.shape[:-1]
         parts = eta[..., m:].reshape(*shape, m, self.family.n_eta)
         return jax.nn.log_softmax(eta[..., :m], -1), parts
 
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
-        """log π and the components' parameters, one column each."""
+        """The log-weights log π and the components' parameters, one column each."""
         log_weights, parts = self.split(eta)
         return {"mixture_logits": log_weights, **self.family.theta(parts)}
 
@@ -77,7 +79,7 @@ class Mixture(AbstractFamily):
         return jnp.concatenate([logits, parts.reshape(*logits.shape[:-1], -1)], -1)
 
     def distribution(self, *, mixture_logits: Any, **theta: Any):
-        """NumPyro's mixture."""
+        """NumPyro's mixture distribution."""
         axis = jnp.ndim(mixture_logits) - 1
         components = [
             self.family.distribution(**{k: v.take(j, axis) for k, v in theta.items()})
@@ -113,25 +115,26 @@ class Mixture(AbstractFamily):
         return jnp.concatenate([logits - logits.mean(), parts.reshape(-1)])
 
     def outside(self, y: np.ndarray) -> np.ndarray:
-        """As the components."""
+        """Whether each y is outside the support of the components."""
         return self.family.outside(y)
 
     def _joint(self, eta: Array, y: Array) -> Float[Array, "*n m"]:
-        """log π_j + log p_j(y)."""
+        """The joint log π_j + log p_j(y) of each component."""
         log_weights, parts = self.split(eta)
         return log_weights + self.family.log_prob(parts, self._repeat(y))
 
     def _repeat(self, y: Num[Array, "*n"]) -> Num[Array, "*n m"]:
+        """Each y once for every component."""
         return jnp.broadcast_to(y[..., None], (*y.shape, self.n_components))
 
     def log_prob(
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """logsumexp of log π_j + log p_j(y)."""
+        """log p = logsumexp of log π_j + log p_j(y)."""
         return jax.nn.logsumexp(self._joint(eta, y), -1)
 
     def cdf(self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
-        """Σ_j π_j P_j(Y ≤ y)."""
+        """The cdf Σ_j π_j P_j(Y ≤ y)."""
         log_weights, parts = self.split(eta)
         cdfs = self.family.cdf(parts, self._repeat(y))
         return jnp.minimum(jnp.sum(jnp.exp(log_weights) * cdfs, -1), 1.0)
@@ -139,7 +142,7 @@ class Mixture(AbstractFamily):
     def quantile(
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """By bisection between the lowest and the highest quantile of a component."""
+        """The quantile, by a search between the lowest and highest of the components."""
         log_weights, parts = self.split(eta)
         ends = self.family.quantile(parts, self._repeat(q))
         low, high = ends.min(-1), ends.max(-1)
@@ -152,16 +155,16 @@ class Mixture(AbstractFamily):
         return jnp.where(low < high, found, low)
 
     def mode(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n"]:
-        """The highest point between the components' modes, by zooming in on a grid."""
+        """The highest point between the components' modes, on an ever finer grid."""
         modes = self.family.mode(self.split(eta)[1])
         low, high = modes.min(-1), modes.max(-1)
-        grid = jnp.linspace(-1.0, 1.0, 65).astype(eta.dtype)
+        grid = jnp.linspace(-1.0, 1.0, MODE_GRID).astype(eta.dtype)
         grid = grid.reshape((1,) * low.ndim + (-1,))
 
         def best(points: Float[Array, "*n g"]) -> Float[Array, "*n"]:
             rows = jnp.broadcast_to(eta[..., None, :], (*points.shape, eta.shape[-1]))
-            place = jnp.argmax(self.log_prob(rows, points), -1)
-            return jnp.take_along_axis(points, place[..., None], -1)[..., 0]
+            index = jnp.argmax(self.log_prob(rows, points), -1)
+            return jnp.take_along_axis(points, index[..., None], -1)[..., 0]
 
         def zoom(_, carry):
             centre, width = carry
@@ -172,4 +175,4 @@ class Mixture(AbstractFamily):
             return best(points), width / 16
 
         start = (best(modes), high - low)
-        return jax.lax.fori_loop(0, 16, zoom, start)[0]
+        return jax.lax.fori_loop(0, MODE_ZOOMS, zoom, start)[0]

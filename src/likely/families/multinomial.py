@@ -22,7 +22,7 @@ class Multinomial(AbstractFamily):
     $$-\log p = n \log\sum_j e^{η_j} - \sum_j y_j η_j
       - \log\frac{n!}{y_1! \cdots y_c!}.$$
 
-    Each count on its own is binomial; `cdf` and `quantile` are theirs.
+    Each count on its own is binomial; `cdf` and `quantile` are those of each count.
     """
 
     total_count: int = eqx.field(static=True)
@@ -37,12 +37,12 @@ class Multinomial(AbstractFamily):
 
     @property
     def n_outputs(self) -> int:
-        """One count for each class."""
+        """The number of counts, one for each class."""
         return self.n_eta
 
     @property
     def needs(self) -> str:
-        """Which counts are possible."""
+        """The counts that are possible, in words."""
         return f"counts of {self.n_eta} classes that sum to {self.total_count}"
 
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
@@ -50,49 +50,49 @@ class Multinomial(AbstractFamily):
         return {"logits": eta}
 
     def eta(self, *, logits: Any) -> Float[Array, "*n k"]:
-        """The logits."""
+        """The columns of logits."""
         return jnp.asarray(logits)
 
     def distribution(self, **theta: Any) -> distributions.MultinomialLogits:
-        """NumPyro's multinomial."""
+        """NumPyro's multinomial distribution."""
         return distributions.MultinomialLogits(total_count=self.total_count, **theta)
 
     def marginal(
         self, y: Num[Array, "n k"], w: Float[Array, " n"]
     ) -> Float[Array, " k"]:
-        """Log-frequencies, mean zero; a class that never occurs counts half a draw."""
+        """The log-frequencies, mean zero; a class that never occurs counts half a draw."""
         total = w @ y
         log_frequency = jnp.log(jnp.where(total > 0, total, 0.5))
         return log_frequency - jnp.mean(log_frequency)
 
     def outside(self, y: np.ndarray) -> np.ndarray:
-        """Not counts, or a wrong total."""
+        """Whether each row has entries that are not counts, or a wrong total."""
         return not_whole(y).any(-1) | (y.sum(-1) != self.total_count)
 
     def log_prob(
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n k"]
     ) -> Float[Array, "*n"]:
-        """log n!/(y₁!⋯y_c!) + Σ y_j (η_j − logsumexp(η))."""
+        """log p = log n!/(y₁!⋯y_c!) + Σ y_j (η_j − logsumexp(η))."""
         choices = gammaln(self.total_count + 1.0) - gammaln(y + 1.0).sum(-1)
         return choices + jnp.sum(y * jax.nn.log_softmax(eta, -1), -1)
 
     def cdf(
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n k"]
     ) -> Float[Array, "*n k"]:
-        """P(Y_j ≤ y_j) of each count."""
+        """The cdf P(Y_j ≤ y_j) of each count."""
         return binomial_cdf(_log_odds(eta), float(self.total_count), y)
 
     def quantile(
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n k"]
     ) -> Float[Array, "*n k"]:
-        """Of each count, by bisection."""
+        """The quantile of each count, by a search on its cdf."""
         p = jax.nn.softmax(eta, -1)
         guess = normal_guess(q, self.total_count * p, self.total_count * p * (1 - p))
         found = discrete_quantile(lambda y: self.cdf(eta, y), q, *guess)
         return jnp.minimum(found, self.total_count)
 
     def mode(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n k"]:
-        """The likeliest counts: each draw to the class with the largest p/(y+1)."""
+        """The likeliest counts: each draw goes to the class with the largest p/(y+1)."""
         p = jax.nn.softmax(eta, -1)
 
         def draw(_, y: Array) -> Array:

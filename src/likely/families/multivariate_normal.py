@@ -18,7 +18,7 @@ from likely.families.family import AbstractFamily
 
 
 class MultivariateNormal(AbstractFamily):
-    r"""y ~ N(μ, Σ) in d dimensions, Σ diagonal or full.
+    r"""The normal N(μ, Σ) in d dimensions, Σ diagonal or full.
 
     $$-\log p = \tfrac d2 \log 2π + \tfrac12 \log\det Σ
       + \tfrac12 (y-μ)^\top Σ^{-1} (y-μ).$$
@@ -44,13 +44,13 @@ class MultivariateNormal(AbstractFamily):
 
     @property
     def n_eta(self) -> int:
-        """2d, and d(d−1)/2 more for a full covariance."""
+        """The length of η: 2d, and d(d−1)/2 more for a full covariance."""
         d = self.n_outputs
         return 2 * d + (d * (d - 1) // 2 if self.full else 0)
 
     @property
     def needs(self) -> str:
-        """How many numbers."""
+        """What y has to be: one finite number for each output."""
         return f"{self.n_outputs} finite numbers"
 
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
@@ -61,7 +61,7 @@ class MultivariateNormal(AbstractFamily):
         return {"loc": eta[..., : self.n_outputs], "scale_tril": L}
 
     def eta(self, *, loc: Any, scale_tril: Any) -> Float[Array, "*n k"]:
-        """(μ, log diag L), and the entries of L⁻¹ below its diagonal."""
+        """The columns μ, log diag L, and the entries of L⁻¹ below its diagonal."""
         loc, L = jnp.asarray(loc), jnp.asarray(scale_tril)
         logs = unbounded(jnp.log(jnp.diagonal(L, axis1=-2, axis2=-1)))
         identity = jnp.broadcast_to(jnp.eye(self.n_outputs, dtype=L.dtype), L.shape)
@@ -70,13 +70,13 @@ class MultivariateNormal(AbstractFamily):
         return jnp.concatenate([loc, logs, below] if self.full else [loc, logs], -1)
 
     def distribution(self, **theta: Any) -> distributions.MultivariateNormal:
-        """NumPyro's multivariate normal."""
+        """NumPyro's multivariate normal distribution."""
         return distributions.MultivariateNormal(**theta)
 
     def marginal(
         self, y: Num[Array, "n d"], w: Float[Array, " n"]
     ) -> Float[Array, " k"]:
-        """The mean and the covariance about it (1/n), kept away from singular."""
+        """The mean and the covariance (1/n), with a small ridge where it is singular."""
         loc = weighted_mean(y, w)
         centred = y - loc[None]
         covariance = (w[:, None] * centred).T @ centred / w.sum()
@@ -94,13 +94,13 @@ class MultivariateNormal(AbstractFamily):
         return self.eta(loc=loc, scale_tril=scale[:, None] * L)
 
     def outside(self, y: np.ndarray) -> np.ndarray:
-        """Not finite."""
+        """Whether each y is NaN or infinite."""
         return ~np.all(np.isfinite(y), axis=-1)
 
     def log_prob(
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n d"]
     ) -> Float[Array, "*n"]:
-        """−½ d log 2π − Σ log diag L − ½ |W(y − μ)|²."""
+        """log p = −½ d log 2π − Σ log diag L − ½ |W(y − μ)|²."""
         d = self.n_outputs
         z = jnp.einsum("...ij,...j->...i", self._whiten(eta), y - eta[..., :d])
         logs = bounded(eta[..., d : 2 * d])
@@ -109,21 +109,21 @@ class MultivariateNormal(AbstractFamily):
     def cdf(
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n d"]
     ) -> Float[Array, "*n d"]:
-        """Φ((y_j − μ_j) / √Σ_jj) of each output."""
+        """The cdf Φ((y_j − μ_j) / √Σ_jj) of each output."""
         return ndtr((y - eta[..., : self.n_outputs]) / self._scales(eta))
 
     def quantile(
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n d"]
     ) -> Float[Array, "*n d"]:
-        """μ_j + √Σ_jj Φ⁻¹(q) of each output."""
+        """The quantile μ_j + √Σ_jj Φ⁻¹(q) of each output."""
         return eta[..., : self.n_outputs] + self._scales(eta) * ndtri(q)
 
     def mode(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n d"]:
-        """μ."""
+        """The mode μ."""
         return eta[..., : self.n_outputs]
 
     def _whiten(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n d d"]:
-        """W = L⁻¹."""
+        """The whitening matrix W = L⁻¹."""
         d = self.n_outputs
         diagonal = jnp.exp(-bounded(eta[..., d : 2 * d]))
         whiten = jnp.zeros((*eta.shape[:-1], d, d), eta.dtype)
@@ -133,5 +133,5 @@ class MultivariateNormal(AbstractFamily):
         return whiten
 
     def _scales(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n d"]:
-        """√Σ_jj."""
+        """The standard deviation √Σ_jj of each output."""
         return jnp.sqrt(jnp.sum(self.theta(eta)["scale_tril"] ** 2, -1))

@@ -39,21 +39,21 @@ class NegativeBinomial(AbstractFamily):
 
     @property
     def n_eta(self) -> int:
-        """1 with a fixed concentration, else 2."""
+        """The length of η: 1 with a fixed concentration, else 2."""
         return 2 if self.concentration is None else 1
 
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
-        """Mean and concentration."""
+        """The mean and the concentration."""
         mean, r = positive(eta, 0), positive(eta, 1, self.concentration)
         return {"mean": mean, "concentration": r}
 
     def eta(self, *, mean: Any, concentration: Any = None) -> Float[Array, "*n k"]:
-        """(log μ) or (log μ, log r)."""
+        """The columns log μ, or log μ and log r."""
         free = self.concentration is None
         return stack(column(mean), column(concentration) if free else None)
 
     def distribution(self, **theta: Any) -> distributions.NegativeBinomial2:
-        """NumPyro's negative binomial."""
+        """NumPyro's negative binomial distribution."""
         return distributions.NegativeBinomial2(**theta)
 
     def marginal(
@@ -68,13 +68,13 @@ class NegativeBinomial(AbstractFamily):
         return start if self.concentration is not None else maximum(self, y, w, start)
 
     def outside(self, y: np.ndarray) -> np.ndarray:
-        """Negative or not whole."""
+        """Whether each y is negative or not whole."""
         return not_whole(y)
 
     def log_prob(
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """R(r, y) − log y! + y log μ − (r + y) log(1 + μ/r)."""
+        """log p = R(r, y) − log y! + y log μ − (r + y) log(1 + μ/r)."""
         y, log_mean = y.astype(eta.dtype), log_positive(eta, 0)
         log_r = log_positive(eta, 1, self.concentration)
         r = jnp.exp(log_r)
@@ -82,7 +82,7 @@ class NegativeBinomial(AbstractFamily):
         return shape + y * log_mean - (r + y) * jnp.log1p(jnp.exp(log_mean - log_r))
 
     def cdf(self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
-        """I(p; r, ⌊y⌋ + 1); near the Poisson limit its cdf and the first correction."""
+        """The cdf I(p; r, ⌊y⌋ + 1); for large r the Poisson cdf and its first correction."""
         mean, r = positive(eta, 0), positive(eta, 1, self.concentration)
         k = jnp.clip(jnp.floor(y), 0.0, 1e15).astype(mean.dtype)
         poisson = mean**2 < 1e-5 * r
@@ -97,12 +97,12 @@ class NegativeBinomial(AbstractFamily):
     def quantile(
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """By bisection."""
+        """The quantile, by a search on the cdf."""
         mean, r = positive(eta, 0), positive(eta, 1, self.concentration)
         guess = normal_guess(q, mean, mean + mean**2 / r)
         return discrete_quantile(lambda y: self.cdf(eta, y), q, *guess)
 
     def mode(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n"]:
-        """⌊μ (r − 1)/r⌋, and 0 for r ≤ 1."""
+        """The mode ⌊μ (r − 1)/r⌋, or 0 for r ≤ 1."""
         mean, r = positive(eta, 0), positive(eta, 1, self.concentration)
         return jnp.floor(jnp.maximum(mean - mean / r, 0.0))

@@ -15,7 +15,7 @@ from likely.families.links import column, fixed, log_positive, positive, stack
 
 
 class Normal(AbstractFamily):
-    r"""y ~ N(μ, σ²): $-\log p = \log σ + \tfrac12\log 2π + (y-μ)^2 / (2σ^2)$.
+    r"""The normal N(μ, σ²): $-\log p = \log σ + \tfrac12\log 2π + (y-μ)^2 / (2σ^2)$.
 
     `Normal(scale=1.0)` fixes σ, η = (μ): squared loss in nats. `Normal()` has
     η = (μ, log σ): give the model two outputs for heteroscedastic regression, or
@@ -31,19 +31,19 @@ class Normal(AbstractFamily):
 
     @property
     def n_eta(self) -> int:
-        """1 with a fixed scale, else 2."""
+        """The length of η: 1 with a fixed scale, else 2."""
         return 2 if self.scale is None else 1
 
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
-        """Mean and standard deviation."""
+        """The mean and the standard deviation."""
         return {"loc": eta[..., 0], "scale": positive(eta, 1, self.scale)}
 
     def eta(self, *, loc: Any, scale: Any = None) -> Float[Array, "*n k"]:
-        """(μ) or (μ, log σ)."""
+        """The columns μ, or μ and log σ."""
         return stack(loc, column(scale) if self.scale is None else None)
 
     def distribution(self, **theta: Any) -> distributions.Normal:
-        """NumPyro's normal."""
+        """NumPyro's normal distribution."""
         return distributions.Normal(**theta)
 
     def marginal(
@@ -56,27 +56,27 @@ class Normal(AbstractFamily):
         return self.eta(loc=loc, scale=jnp.sqrt(jnp.maximum(variance, tiny)))
 
     def outside(self, y: np.ndarray) -> np.ndarray:
-        """Not finite."""
+        """Whether each y is NaN or infinite."""
         return ~np.isfinite(y)
 
     def log_prob(
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """−log σ − ½ log 2π − z²/2, where z = (y − μ)/σ."""
+        """log p = −log σ − ½ log 2π − z²/2, where z = (y − μ)/σ."""
         log_scale = log_positive(eta, 1, self.scale)
         z = (y - eta[..., 0]) * jnp.exp(-log_scale)
         return -log_scale - HALF_LOG_2PI - 0.5 * z**2
 
     def cdf(self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
-        """Φ(z)."""
+        """The cdf Φ(z)."""
         return ndtr((y - eta[..., 0]) / positive(eta, 1, self.scale))
 
     def quantile(
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """μ + σ Φ⁻¹(q)."""
+        """The quantile μ + σ Φ⁻¹(q)."""
         return eta[..., 0] + positive(eta, 1, self.scale) * ndtri(q)
 
     def mode(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n"]:
-        """μ."""
+        """The mode μ."""
         return eta[..., 0]

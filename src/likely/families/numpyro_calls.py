@@ -1,4 +1,4 @@
-"""Calls into NumPyro that cannot live with strict JAX, wrapped in one named context."""
+"""A context for calls into NumPyro that do not work with strict rank promotion."""
 
 from contextlib import AbstractContextManager
 
@@ -6,5 +6,5 @@ import jax
 
 
 def lenient() -> AbstractContextManager:
-    """Rank promotion allowed: NumPyro's samplers broadcast batch against event axes."""
+    """Allow rank promotion: NumPyro's samplers broadcast batch against event axes."""
     return jax.numpy_rank_promotion("allow")

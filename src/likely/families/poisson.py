@@ -19,9 +19,9 @@ from likely.families.links import column, positive, stack
 
 
 class Poisson(AbstractFamily):
-    r"""y ~ Poisson(λ), λ = exp η: $-\log p = λ - y \log λ + \log y!$.
+    r"""Counts y ~ Poisson(λ), λ = exp η: $-\log p = λ - y \log λ + \log y!$.
 
-    The limit of the binomial with n trials of probability λ/n, and the number of
+    It is the limit of the binomial with n trials of probability λ/n, and the number of
     events in unit time when waiting times are exponential with rate λ.
     """
 
@@ -31,15 +31,15 @@ class Poisson(AbstractFamily):
     remedy: ClassVar[str] = "Use Normal for real or Gamma for positive values."
 
     def theta(self, eta: Float[Array, "*n 1"]) -> dict[str, Array]:
-        """The rate."""
+        """The rate λ."""
         return {"rate": positive(eta, 0)}
 
     def eta(self, *, rate: Any) -> Float[Array, "*n 1"]:
-        """log λ."""
+        """The column log λ."""
         return stack(column(rate))
 
     def distribution(self, **theta: Any) -> distributions.Poisson:
-        """NumPyro's Poisson."""
+        """NumPyro's Poisson distribution."""
         return distributions.Poisson(**theta)
 
     def marginal(
@@ -50,13 +50,13 @@ class Poisson(AbstractFamily):
         return self.eta(rate=jnp.where(mean > 0, mean, 0.5 / w.sum()))
 
     def outside(self, y: np.ndarray) -> np.ndarray:
-        """Negative or not whole."""
+        """Whether each y is negative or not whole."""
         return not_whole(y)
 
     def log_prob(
         self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """y log λ − λ − log y!, from log λ itself."""
+        """log p = y log λ − λ − log y!."""
         rho = bounded(eta[..., 0])
         return y * rho - jnp.exp(rho) - gammaln(y + 1.0)
 
@@ -67,19 +67,19 @@ class Poisson(AbstractFamily):
     def quantile(
         self, eta: Float[Array, "*n 1"], q: Float[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """By bisection."""
+        """The quantile, by a search on the cdf."""
         rate = positive(eta, 0)
         return discrete_quantile(
             lambda y: poisson_cdf(rate, y), q, *normal_guess(q, rate, rate)
         )
 
     def mode(self, eta: Float[Array, "*n 1"]) -> Float[Array, "*n"]:
-        """⌊λ⌋."""
+        """The mode ⌊λ⌋."""
         return jnp.floor(positive(eta, 0))
 
 
 def poisson_cdf(rate: Float[Array, "*n"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
-    """P(Y ≤ y), any real y."""
+    """The cdf P(Y ≤ y), at any real y."""
     k = jnp.floor(y).astype(rate.dtype)
     inside = jnp.clip(k, 0.0, jnp.finfo(rate.dtype).max / 2)
     return jnp.where(k < 0, 0.0, gamma_cdf(inside + 1, rate)[1])

@@ -2,8 +2,8 @@
 
 A NumPyro distribution built in the float64 scope silently turns float32 outside it
 and in other threads. A `Predictive` holds the family and η as NumPy arrays, enters
-the scope by itself for every question, pads rows so that few programs exist, and
-gives labels back as the user wrote them.
+the scope by itself for every method, pads rows so that few programs are compiled, and
+returns labels as the user wrote them.
 """
 
 import html
@@ -26,7 +26,7 @@ from likely.families.numpyro_calls import lenient
 
 
 class Predictive:
-    """p(y | x) for each of n rows; ask it for numbers.
+    """The distribution p(y | x) of each of n rows.
 
     Args:
         family: the distribution family.
@@ -149,14 +149,15 @@ class Predictive:
         if self.classes is None:
             return y.astype(np.float64)
         order = np.argsort(self.classes)
-        place = np.searchsorted(self.classes, y, sorter=order)
-        codes = order[np.minimum(place, len(order) - 1)]
+        index = np.searchsorted(self.classes, y, sorter=order)
+        codes = order[np.minimum(index, len(order) - 1)]
         if not np.all(self.classes[codes] == y):
             known = self.classes.tolist()
             raise InputError(f"y has labels that are not among {known}.")
         return np.asarray(codes, np.float64)
 
     def _decode(self, y: np.ndarray) -> np.ndarray:
+        """Class numbers as labels."""
         return y if self.classes is None else self.classes[y.astype(int)]
 
     def _rows(self, values: np.ndarray, name: str) -> np.ndarray:
@@ -171,13 +172,15 @@ class Predictive:
                 f"{name} has shape {values.shape}; give {one}, or shape {shape}."
             ) from None
 
-    def _ask(self, question, *rows: np.ndarray) -> Any:
+    def _ask(self, function, *rows: np.ndarray) -> Any:
+        """A compiled function of the family and η, on padded rows, in float64."""
         with float64():
-            answer = question(self.family, *map(pad_rows, (self.eta, *rows)))
+            answer = function(self.family, *map(pad_rows, (self.eta, *rows)))
             return jax.tree.map(lambda a: np.asarray(a)[: len(self)], answer)
 
 
 def _short(value: Any) -> str:
+    """A number or array with few digits, for HTML."""
     return html.escape(
         np.array2string(np.asarray(value), precision=4, separator=", ", threshold=9)
     )

@@ -1,4 +1,4 @@
-r"""Several outputs at once, independent given x, of mixed kinds."""
+r"""Several outputs, independent given x, each of its own family."""
 
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from likely.families.family import AbstractFamily
 
 
 class Product(AbstractFamily):
-    r"""$p(y) = \prod_j p_j(y_j)$: the loss is a double sum, over rows and outputs.
+    r"""Independent outputs, $p(y) = \prod_j p_j(y_j)$: the loss sums over rows and outputs.
 
     `Product(Normal(), Poisson())` has a real output and a count. η is the members' η
     side by side; θ has their names with the number of the output: `loc_0`, `rate_1`.
@@ -30,12 +30,12 @@ class Product(AbstractFamily):
 
     @property
     def n_eta(self) -> int:
-        """The sum of the members'."""
+        """The length of η: the sum over the members."""
         return sum(f.n_eta for f in self.families)
 
     @property
     def n_outputs(self) -> int:
-        """One for each member."""
+        """The number of outputs, one for each member."""
         return len(self.families)
 
     @property
@@ -62,42 +62,42 @@ class Product(AbstractFamily):
 
     def eta(self, **theta: Any) -> Float[Array, "*n k"]:
         """The members' η, side by side."""
-        parts = zip(self.families, self._sorted(theta), strict=True)
+        parts = zip(self.families, self._by_member(theta), strict=True)
         return jnp.concatenate([f.eta(**part) for f, part in parts], axis=-1)
 
     def distribution(self, **theta: Any) -> "ProductDistribution":
         """The members' distributions as one."""
-        parts = zip(self.families, self._sorted(theta), strict=True)
+        parts = zip(self.families, self._by_member(theta), strict=True)
         return ProductDistribution([f.distribution(**part) for f, part in parts])
 
     def marginal(
         self, y: Num[Array, "n m"], w: Float[Array, " n"]
     ) -> Float[Array, " k"]:
-        """The members' own."""
+        """The members' maximum-likelihood η, side by side."""
         parts = [f.marginal(y[:, j], w) for j, f in enumerate(self.families)]
         return jnp.concatenate(parts)
 
     def outside(self, y: np.ndarray) -> np.ndarray:
-        """Outside for any member."""
+        """Whether any output of each row is outside its support."""
         columns = enumerate(self.families)
         return np.any([f.outside(y[:, j]) for j, f in columns], axis=0)
 
     def log_prob(
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n m"]
     ) -> Float[Array, "*n"]:
-        """Σ_j log p_j(y_j)."""
+        """log p = Σ_j log p_j(y_j)."""
         return jnp.sum(self._each("log_prob", eta, y), -1)
 
     def cdf(
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n m"]
     ) -> Float[Array, "*n m"]:
-        """P(Y_j ≤ y_j) of each output."""
+        """The cdf P(Y_j ≤ y_j) of each output."""
         return self._each("cdf", eta, y)
 
     def quantile(
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n m"]
     ) -> Float[Array, "*n m"]:
-        """Of each output."""
+        """The quantile of each output."""
         return self._each("quantile", eta, q)
 
     def mode(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n m"]:
@@ -106,11 +106,12 @@ class Product(AbstractFamily):
         return jnp.stack([f.mode(e) for f, e in parts], axis=-1)
 
     def _each(self, name: str, eta: Array, rows: Array) -> Float[Array, "*n m"]:
+        """A method of every member, on its own columns."""
         parts = enumerate(zip(self.families, self.split(eta), strict=True))
         return jnp.stack([getattr(f, name)(e, rows[..., j]) for j, (f, e) in parts], -1)
 
-    def _sorted(self, theta: dict[str, Any]) -> list[dict[str, Any]]:
-        """θ taken apart again, by the numbers at the ends of the names."""
+    def _by_member(self, theta: dict[str, Any]) -> list[dict[str, Any]]:
+        """The parameters of each member, by the numbers at the ends of their names."""
         parts: list[dict[str, Any]] = [{} for _ in self.families]
         for key, value in theta.items():
             name, _, j = key.rpartition("_")
@@ -119,7 +120,7 @@ class Product(AbstractFamily):
 
 
 class ProductDistribution(Distribution):
-    """Independent scalars as one vector, each with a distribution of its own."""
+    """A vector of independent entries, each with a distribution of its own."""
 
     arg_constraints = {}
     _support = constraints.real_vector
@@ -131,7 +132,7 @@ class ProductDistribution(Distribution):
         super().__init__(shape, (len(members),), validate_args=validate_args)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Array:
-        """A draw from each."""
+        """Draws of all entries."""
         keys = jax.random.split(key, len(self.members))
         draws = [
             m.sample(k, sample_shape) for m, k in zip(self.members, keys, strict=True)
@@ -139,16 +140,16 @@ class ProductDistribution(Distribution):
         return jnp.stack([jnp.asarray(d, float) for d in draws], axis=-1)
 
     def log_prob(self, value: Any, intermediates: Any = None) -> Array:
-        """The sum of theirs."""
+        """The sum of the log-densities of the entries."""
         parts = [m.log_prob(value[..., j]) for j, m in enumerate(self.members)]
         return jnp.sum(jnp.stack(parts), 0)
 
     @property
     def mean(self) -> Array:
-        """Of each."""
+        """The mean of each entry."""
         return jnp.stack([m.mean for m in self.members], axis=-1)
 
     @property
     def variance(self) -> Array:
-        """Of each."""
+        """The variance of each entry."""
         return jnp.stack([m.variance for m in self.members], axis=-1)

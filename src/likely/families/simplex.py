@@ -1,4 +1,4 @@
-r"""The simplex and the ways onto it: softmax, sigmoid and their inverses.
+r"""The probability simplex: softmax, sigmoid and their inverses.
 
 $$\operatorname{softmax}(x)_i = \frac{e^{x_i}}{\sum_j e^{x_j}}, \qquad
   \operatorname{logsumexp}(x) = c + \log\sum_j e^{x_j - c},\quad c = \max_j x_j .$$
@@ -19,7 +19,7 @@ logit = jax.scipy.special.logit
 def softmax(
     x: Float[Array | np.ndarray, "*n k"], temperature: float | int | Array = 1.0
 ) -> Float[Array, "*n k"]:
-    r"""$\operatorname{softmax}(x / τ)$ over the last axis, its limits included.
+    r"""The softmax of x / τ over the last axis, its limits included.
 
     τ = ∞ gives the constant vector 1/k; τ = 0 gives the one-hot vector of the largest
     entry (shared where several are equally large).
@@ -27,8 +27,8 @@ def softmax(
     x = jnp.asarray(x, jnp.result_type(float, x))
     gap = x - jnp.max(x, -1, keepdims=True)  # ≤ 0, and 0 at the largest
     t = jnp.asarray(temperature, x.dtype)
-    cold = jnp.where(gap < 0, -jnp.inf, 0.0)
-    return jax.nn.softmax(jnp.where(t > 0, gap / jnp.where(t > 0, t, 1.0), cold), -1)
+    limit = jnp.where(gap < 0, -jnp.inf, 0.0)
+    return jax.nn.softmax(jnp.where(t > 0, gap / jnp.where(t > 0, t, 1.0), limit), -1)
 
 
 def in_simplex(

@@ -18,7 +18,7 @@ from likely.families.weighted import weighted_median
 
 
 class StudentT(AbstractFamily):
-    r"""y ~ t(ν, μ, s), normal as ν → ∞ and Cauchy at ν = 1.
+    r"""Student's t(ν, μ, s), normal as ν → ∞ and Cauchy at ν = 1.
 
     $$-\log p = \log s + \tfrac12 \log 2π - G(\tfrac{ν}{2})
       + \tfrac{ν+1}{2} \log\Bigl(1 + \frac{(y-μ)^2}{ν s^2}\Bigr),$$
@@ -37,18 +37,18 @@ class StudentT(AbstractFamily):
 
     @property
     def n_eta(self) -> int:
-        """1, and one more for each of scale and df that is not fixed."""
+        """The length of η: 1, and one more for each of scale and df that is not fixed."""
         return 1 + (self.scale is None) + (self.df is None)
 
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
-        """Degrees of freedom, location and scale."""
+        """The degrees of freedom, the location and the scale."""
         df = positive(eta, self.n_eta - 1, self.df)
         return {"df": df, "loc": eta[..., 0], "scale": positive(eta, 1, self.scale)}
 
     def eta(
         self, *, loc: Any, scale: Any = None, df: Any = None
     ) -> Float[Array, "*n k"]:
-        """(μ, log s, log ν), without fixed entries."""
+        """The columns μ, log s and log ν, without fixed ones."""
         return stack(
             loc,
             column(scale) if self.scale is None else None,
@@ -56,13 +56,13 @@ class StudentT(AbstractFamily):
         )
 
     def distribution(self, **theta: Any) -> distributions.StudentT:
-        """NumPyro's Student-t."""
+        """NumPyro's Student-t distribution."""
         return distributions.StudentT(**theta)
 
     def marginal(
         self, y: Num[Array, " n"], w: Float[Array, " n"]
     ) -> Float[Array, " k"]:
-        """By Newton's method from the median and the median absolute deviation."""
+        """Newton's method from the median and the median absolute deviation."""
         loc = weighted_median(y, w)
         spread = 1.4826 * weighted_median(jnp.abs(y - loc), w)
         spread = jnp.maximum(spread, jnp.sqrt(jnp.finfo(w.dtype).tiny))
@@ -70,13 +70,13 @@ class StudentT(AbstractFamily):
         return maximum(self, y, w, self.eta(loc=loc, scale=spread, df=8.0), unit)
 
     def outside(self, y: np.ndarray) -> np.ndarray:
-        """Not finite."""
+        """Whether each y is NaN or infinite."""
         return ~np.isfinite(y)
 
     def log_prob(
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """−log s − ½ log 2π + G(ν/2) − ½(ν + 1) log(1 + z²/ν)."""
+        """log p = −log s − ½ log 2π + G(ν/2) − ½(ν + 1) log(1 + z²/ν)."""
         log_scale = log_positive(eta, 1, self.scale)
         log_df = log_positive(eta, self.n_eta - 1, self.df)
         df = jnp.exp(log_df)
@@ -85,14 +85,14 @@ class StudentT(AbstractFamily):
         return constant - log_scale - 0.5 * (df + 1) * log1p_square(u)
 
     def cdf(self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
-        """By the incomplete beta function."""
+        """The cdf, by the incomplete beta function."""
         theta = self.theta(eta)
         return student_cdf(theta["df"], (y - theta["loc"]) / theta["scale"])
 
     def quantile(
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """By bisection in the lower half, mirrored above."""
+        """The quantile, by a search in the lower half, mirrored above."""
         theta = self.theta(eta)
         df, tail = theta["df"], jnp.minimum(q, 1 - q)
         normal = ndtri(tail) ** 2 / jnp.maximum(df - 0.5, 0.5 * df)
@@ -104,5 +104,5 @@ class StudentT(AbstractFamily):
         return theta["loc"] + theta["scale"] * jnp.where(q > 0.5, -z, z)
 
     def mode(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n"]:
-        """μ."""
+        """The mode μ."""
         return eta[..., 0]

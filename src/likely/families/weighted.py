@@ -5,7 +5,7 @@ from jaxtyping import Array, Float, Num
 
 
 def weighted_median(y: Num[Array, " n"], w: Float[Array, " n"]) -> Float[Array, ""]:
-    """The middle of the points at which half of the weight lies on each side."""
+    """The median: the middle of the points with half of the weight on each side."""
     order = jnp.argsort(y)
     y, below = y[order].astype(w.dtype), jnp.cumsum(w[order])
     present, half = w[order] > 0, 0.5 * below[-1]

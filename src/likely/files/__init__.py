@@ -1,7 +1,5 @@
 """Saving and loading without pickle: no file runs code. Model cards."""
 
-from likely.files.errors import FileError
-from likely.files.model import load, read_card, save
-from likely.files.table import FUNCTIONS
+import lazy_loader
 
-__all__ = ["FUNCTIONS", "FileError", "load", "read_card", "save"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

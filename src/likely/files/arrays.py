@@ -1,4 +1,4 @@
-"""Kinds of arrays: NumPy arrays and scalars, JAX arrays and keys, arrays of objects.
+"""How arrays are saved: NumPy and JAX arrays, scalars, keys, arrays of objects.
 
 A JAX array of 64 bits comes back as a NumPy array: outside the float64 scope a JAX
 array would silently lose half of them. Other JAX arrays come back as JAX arrays.
@@ -12,34 +12,34 @@ import jax.numpy as jnp
 import numpy as np
 
 from likely.core.checks import concrete
-from likely.files.header import AXES, sizes
+from likely.files.header import MAX_AXES, are_sizes
 from likely.files.plain import items
-from likely.files.views import EXTENDED, make, take
+from likely.files.views import EXTENDED, decode_array, encode_array
 from likely.files.walk import Kind, Loading, Node, Saving
 
-KEYS = {"threefry2x32": 2, "rbg": 4, "unsafe_rbg": 4}
-"""Generators of JAX, and the length of their keys."""
+KEY_LENGTHS = {"threefry2x32": 2, "rbg": 4, "unsafe_rbg": 4}
+"""The length of the keys of each random generator of JAX."""
 
 
-def _make_scalar(node: Node, walk: Loading) -> Any:
-    array = make(node, walk)
+def _decode_scalar(node: Node, walk: Loading) -> Any:
+    array = decode_array(node, walk)
     if array.ndim:
         raise walk.error("is a scalar with axes.")
     return array[()]
 
 
-def _take_objects(array: np.ndarray, walk: Saving) -> dict[str, Node]:
+def _encode_objects(array: np.ndarray, walk: Saving) -> dict[str, Node]:
     """An array of text, numbers and None that pandas made, entry by entry."""
     entries = [walk(v, str(i)) for i, v in enumerate(array.ravel().tolist())]
     return {"shape": list(array.shape), "items": entries}
 
 
-def _make_objects(node: Node, walk: Loading) -> np.ndarray:
+def _decode_objects(node: Node, walk: Loading) -> np.ndarray:
     if not isinstance(node, dict) or set(node) != {"shape", "items"}:
         raise walk.error("is not an array of objects.")
     entries = items(node["items"], walk)
     shape = node["shape"]
-    if not sizes(shape, AXES) or math.prod(shape) != len(entries):
+    if not are_sizes(shape, MAX_AXES) or math.prod(shape) != len(entries):
         raise walk.error("is an array of objects of another size.")
     array = np.empty(len(entries), object)
     for i, entry in enumerate(entries):  # all at once, NumPy would unpack a list
@@ -47,21 +47,21 @@ def _make_objects(node: Node, walk: Loading) -> np.ndarray:
     return array.reshape(shape)
 
 
-def _take_jax(array: jax.Array | np.ndarray, walk: Saving) -> dict[str, Node]:
+def _encode_jax(array: jax.Array | np.ndarray, walk: Saving) -> dict[str, Node]:
     if not concrete(array):
         raise walk.error("has no value yet: save outside of jit, vmap and grad.")
-    return take(np.asarray(array), walk)
+    return encode_array(np.asarray(array), walk)
 
 
-def _make_jax(node: Node, walk: Loading) -> jax.Array:
-    array = make(node, walk)
+def _decode_jax(node: Node, walk: Loading) -> jax.Array:
+    array = decode_array(node, walk)
     if not _fits_jax(array.dtype):
         raise walk.error(f"is a JAX array of {array.dtype}.")
     return jnp.asarray(array)
 
 
 def _fits_jax(dtype: Any) -> bool:
-    """Whether a JAX array of this dtype is one in every scope."""
+    """Whether JAX has this dtype inside and outside of the float64 scope."""
     wide = dtype.name in ("float64", "int64", "uint64", "complex128")
     return dtype.kind in "biuf" and not wide or dtype.name in ("complex64", *EXTENDED)
 
@@ -72,16 +72,16 @@ def _is_key(value: Any) -> bool:
     )
 
 
-def _take_key(key: jax.Array, walk: Saving) -> dict[str, Node]:
-    numbers = _take_jax(jax.random.key_data(key), walk)
+def _encode_key(key: jax.Array, walk: Saving) -> dict[str, Node]:
+    numbers = _encode_jax(jax.random.key_data(key), walk)
     return {"generator": str(jax.random.key_impl(key)), "numbers": numbers}
 
 
-def _make_key(node: Node, walk: Loading) -> jax.Array:
+def _decode_key(node: Node, walk: Loading) -> jax.Array:
     if not isinstance(node, dict) or set(node) != {"generator", "numbers"}:
         raise walk.error("is not a key.")
-    numbers, name = make(node["numbers"], walk), node["generator"]
-    length = KEYS.get(name) if isinstance(name, str) else None
+    numbers, name = decode_array(node["numbers"], walk), node["generator"]
+    length = KEY_LENGTHS.get(name) if isinstance(name, str) else None
     if numbers.dtype != np.uint32 or numbers.shape[-1:] != (length,):
         raise walk.error("is not the key of a known generator.")
     return jax.random.wrap_key_data(jnp.asarray(numbers), impl=name)
@@ -96,15 +96,15 @@ def _is_array(value: Any) -> bool:
 KINDS = {
     "objects": Kind(
         lambda v: type(v) is np.ndarray and v.dtype == object,
-        _take_objects,
-        _make_objects,
+        _encode_objects,
+        _decode_objects,
     ),
-    "array": Kind(_is_array, _take_jax, make),
+    "array": Kind(_is_array, _encode_jax, decode_array),
     "scalar": Kind(
         lambda v: isinstance(v, np.generic),
-        lambda v, walk: take(np.asarray(v), walk),
-        _make_scalar,
+        lambda v, walk: encode_array(np.asarray(v), walk),
+        _decode_scalar,
     ),
-    "key": Kind(_is_key, _take_key, _make_key),
-    "jax": Kind(lambda v: isinstance(v, jax.Array), _take_jax, _make_jax),
+    "key": Kind(_is_key, _encode_key, _decode_key),
+    "jax": Kind(lambda v: isinstance(v, jax.Array), _encode_jax, _decode_jax),
 }

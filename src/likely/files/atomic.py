@@ -1,7 +1,7 @@
-"""Whole files or none: a temporary name, fsync, rename, fsync of the folder.
+"""Atomic writes: a temporary name, fsync, rename, fsync of the folder.
 
-A reader sees the old file or the new one, whatever happens in between, a kill or a
-power cut included; what a kill can leave behind is a `.name.*.tmp` beside the file.
+A reader sees the old file or the new one, even after a kill or a power cut; a kill can
+leave a `.name.*.tmp` behind beside the file.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ T = TypeVar("T")
 def replace(
     path: Path, write: Callable[[IO[bytes]], T], ours: Callable[[Path], bool]
 ) -> T:
-    """Put what `write` writes in the place of a file, in one step.
+    """Replace a file by what `write` writes, in one step.
 
     Args:
         path: the file; a link is followed.
         write: writes into a file that is open.
-        ours: whether a file that is there already may be replaced.
+        ours: whether an existing file may be replaced.
     """
     target = Path(os.path.realpath(path))
     mode = mode_of(target, ours)
@@ -44,7 +44,7 @@ def replace(
 
 
 def mode_of(target: Path, ours: Callable[[Path], bool]) -> int | None:
-    """The permissions of the file that is there, or None; one of others is refused."""
+    """The permissions of an existing file, or None; files that are not ours are refused."""
     try:
         found = target.stat()
     except FileNotFoundError:
@@ -53,7 +53,7 @@ def mode_of(target: Path, ours: Callable[[Path], bool]) -> int | None:
         raise FileError(f"{target.name!r} is not a file; give another name.")
     if found.st_size and not ours(target):
         raise FileError(
-            f"{target.name!r} is there, likely did not write it, and it is not "
+            f"{target.name!r} exists, likely did not write it, and it is not "
             "overwritten; remove it, or give another name."
         )
     return stat.S_IMODE(found.st_mode)
@@ -69,7 +69,7 @@ def _removed_on_failure(path: Path) -> Iterator[None]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the rename last; where folders cannot be opened, the system sees to it."""
+    """Flush the rename to the disk, on systems where folders can be opened."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

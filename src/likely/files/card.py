@@ -1,8 +1,8 @@
-"""Model cards: what a model is, for whoever meets its file later.
+"""Model cards: a description of a model, for whoever uses its file later.
 
 A card is a dict. What the object itself knows (class, family, inputs, classes,
 parameters, seed) and the versions are filled in; data, schema, scores and limits are
-for the one who saves it to say. It is kept inside the model file and, as Markdown,
+given by whoever saves the model. It is kept inside the model file and, as Markdown,
 beside it.
 """
 
@@ -18,11 +18,11 @@ from likely import __version__
 
 MARK = "<!-- model card, written by likely -->"
 SECTIONS = ("data", "schema", "family", "scores", "seed", "limits")
-"""What every card says, or says that it does not know."""
+"""The sections of every card; they are "not given" where nothing is known."""
 
 
 def describe(value: Any, given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The card of an object, with what was given about it."""
+    """The card of an object, with what the user gave for it."""
     known = {name: _text(fact) for name, fact in _facts(value).items()}
     given = {str(name): _text(what) for name, what in (given or {}).items()}
     blank = dict.fromkeys(SECTIONS, "not given")
@@ -30,7 +30,7 @@ def describe(value: Any, given: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _facts(value: Any) -> dict[str, Any]:
-    """What an object knows about itself."""
+    """The facts that an object knows about itself."""
     parameters = getattr(value, "get_params", lambda deep: {})(deep=False)
     solution = getattr(value, "solution", None)
     family = getattr(value, "family_", getattr(value, "family", None))
@@ -47,7 +47,7 @@ def _facts(value: Any) -> dict[str, Any]:
 
 
 def _text(what: Any) -> Any:
-    """Text, or a dict or list of it: what a card may hold."""
+    """A value as text, or as a dict or list of text."""
     if isinstance(what, Mapping):
         return {str(name): _text(part) for name, part in what.items()}
     if isinstance(what, np.ndarray):
@@ -58,7 +58,7 @@ def _text(what: Any) -> Any:
 
 
 def versions() -> dict[str, str]:
-    """What the file is made with."""
+    """The versions of the packages that the file is made with."""
     found = {name: version(name) for name in ("jax", "numpy", "scikit-learn")}
     return {"likely": __version__, **found, "Python": platform.python_version()}
 
@@ -80,7 +80,7 @@ def _markdown(what: Any) -> str:
 
 
 def _cell(what: Any) -> str:
-    """One line of text, whatever it contains."""
+    """One line of text for a Markdown table."""
     if isinstance(what, Mapping):
         what = [f"{name}: {_cell(part)}" for name, part in what.items()]
     if isinstance(what, list):
@@ -89,6 +89,6 @@ def _cell(what: Any) -> str:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file begins as our cards do."""
+    """Whether a file begins as a card of ours does."""
     with path.open("rb") as file:
         return file.read(len(MARK)) == MARK.encode()

@@ -6,8 +6,8 @@
     data      the tensors, one after another, without gaps
 
 1 is the version of the format. The digest is the SHA-256 of the whole file with zeros
-in its own place, so no bit can flip unseen. It guards against accidents, not against
-people: whoever edits a file can sign it again, so nothing here trusts it.
+in its own place, so no bit can flip unnoticed. It guards against accidents, not against
+attackers: whoever edits a file can compute its digest again, so nothing here trusts it.
 
 Any safetensors reader opens these files. They are written here because the package's
 own writer cannot put a digest inside or write to a file that is open. This reader takes
@@ -31,14 +31,14 @@ from likely.files.errors import FileError
 from likely.files.header import Span, spans, table
 
 VERSION = 1
-HEADER_BYTES = 16 * 2**20
-"""The longest header."""
+MAX_HEADER_BYTES = 16 * 2**20
+"""The largest length of a header."""
 START = b'{"__metadata__":{"likely":"'
 ZEROS = "0" * 64
 
 
 class Content(NamedTuple):
-    """What a file holds."""
+    """The content of a file."""
 
     document: str
     digest: str
@@ -47,7 +47,7 @@ class Content(NamedTuple):
 
 def write(file: IO[bytes], document: str, tensors: dict[str, np.ndarray]) -> str:
     """Write a document and its C-contiguous tensors; returns the digest."""
-    # the widest first, so that each begins at a multiple of its width
+    # the widest dtypes first, so that each tensor begins at a multiple of its itemsize
     order = sorted(tensors, key=lambda name: (-tensors[name].itemsize, name))
     tensors = {name: tensors[name] for name in order}
     digest = _digest(_head(ZEROS, document, tensors), tensors)
@@ -57,14 +57,14 @@ def write(file: IO[bytes], document: str, tensors: dict[str, np.ndarray]) -> str
 
 
 def _head(digest: str, document: str, tensors: dict[str, np.ndarray]) -> bytes:
-    """Length and header, checked as a reader will, filled up to a multiple of 8."""
+    """The length and the header, which is padded to a multiple of 8 bytes."""
     metadata = {"__metadata__": {"likely": f"{VERSION} {digest} {document}"}}
     text = json.dumps(metadata | table(tensors), separators=(",", ":"))
     text += " " * (-len(text) % 8)
-    if len(text) > HEADER_BYTES:
+    if len(text) > MAX_HEADER_BYTES:
         raise FileError(
             f"what is not an array takes {len(text):,} bytes of JSON, more than "
-            f"{HEADER_BYTES:,}; keep large things in NumPy arrays, not in lists."
+            f"{MAX_HEADER_BYTES:,}; keep large things in NumPy arrays, not in lists."
         )
     strict.check(text)
     return len(text).to_bytes(8, "little") + text.encode("ascii")
@@ -82,20 +82,20 @@ def _digest(head: bytes, tensors: dict[str, np.ndarray]) -> str:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file begins as ours do."""
+    """Whether a file begins as a file of this format does."""
     with path.open("rb") as file:
         return file.read(8 + len(START))[8:] == START
 
 
 def read(path: Path) -> Content:
-    """Read a file that keeps all the rules; sizes are checked before allocation."""
+    """Read and check a file; sizes are checked before memory is allocated."""
     with _open(path) as file:
         size = os.fstat(file.fileno()).st_size
         start = file.read(8)
         length = int.from_bytes(start, "little")
         if size < 8 + len(START) or length > size - 8:
             raise FileError("it is cut short, or was never a model file.")
-        if length > HEADER_BYTES:
+        if length > MAX_HEADER_BYTES:
             raise FileError(f"its header claims {length:,} bytes.")
         header = file.read(length)
         digest, document, entries = _parse(header)
@@ -107,14 +107,14 @@ def read(path: Path) -> Content:
 
 
 def _open(path: Path) -> BufferedReader:
-    """Open a regular file; a pipe or a device could block for ever."""
+    """Open a regular file; a pipe or a device could block forever."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise FileError("it is not a file.")
     return path.open("rb")
 
 
 def _parse(header: bytes) -> tuple[str, str, dict[str, Any]]:
-    """Digest, document and the table of tensors."""
+    """The digest, the document and the table of tensors of a header."""
     if not header.startswith(START):
         raise FileError("likely did not write it.")
     try:
@@ -134,10 +134,10 @@ def _parse(header: bytes) -> tuple[str, str, dict[str, Any]]:
     return digest, document, entries
 
 
-def _tensors(file: BufferedReader, places: Iterable[Span]) -> dict[str, np.ndarray]:
-    """Read the tensors, whose places were checked."""
+def _tensors(file: BufferedReader, found: Iterable[Span]) -> dict[str, np.ndarray]:
+    """Read the tensors, whose spans were checked."""
     tensors = {}
-    for span in places:
+    for span in found:
         tensor = np.empty(span.shape, span.dtype)
         if file.readinto(_raw(tensor)) != tensor.nbytes:
             raise FileError("it became shorter while it was read.")

@@ -1,10 +1,9 @@
-"""What a class declares about its fields, held against what a file says they are.
+"""The type hints of a class, checked against the values of its fields in a file.
 
-Type hints are read as they are written: `bool`, `int | None`, `tuple[Model, ...]`,
-protocols, and jaxtyping's `Float[Array, "d k"]` with its dtype and axes, the same
-letter being the same length throughout an object. Two things are allowed everywhere:
-None, for `eqx.partition` leaves it where a leaf was, and more axes in front, for
-`vmap` adds them.
+Hints may be types and unions, `tuple[Model, ...]`, protocols, and jaxtyping's
+`Float[Array, "d k"]` with its dtype and axes, where the same letter is the same length
+throughout an object. Two things are allowed everywhere: None, which `eqx.partition`
+leaves in place of a leaf, and more leading axes, which `vmap` adds.
 """
 
 import types
@@ -38,7 +37,7 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 def _fits(value: Any, hint: Any, axes: dict[str, int]) -> bool:
-    """Whether a value is what a hint says, as far as it can be told."""
+    """Whether a value is of the hinted type, as far as it can be checked."""
     if value is None or hint in (Any, PyTree) or isinstance(hint, typing.TypeVar):
         return True
     origin = typing.get_origin(hint)
@@ -55,7 +54,7 @@ def _fits(value: Any, hint: Any, axes: dict[str, int]) -> bool:
 
 
 def _is_array(value: Any, hint: Any, axes: dict[str, int]) -> bool:
-    """Whether a value is an array of this dtype and these axes, or more in front."""
+    """Whether a value is an array of this dtype and these axes, or more leading ones."""
     if isinstance(value, np.generic):
         value = np.asarray(value)
     kind = jax.Array if isinstance(value, jax.Array) else np.ndarray
@@ -103,5 +102,5 @@ def _is_instance(value: Any, hint: Any) -> bool:
         return callable(value)
     try:
         return isinstance(value, hint)
-    except TypeError:  # not a type that can be asked
+    except TypeError:  # not a type that `isinstance` can check
         return True

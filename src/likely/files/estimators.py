@@ -1,4 +1,4 @@
-"""The kind of estimators and transformers: parameters, and what `fit` found."""
+"""How estimators and transformers are saved: parameters and fitted attributes."""
 
 import re
 from typing import Any
@@ -9,14 +9,14 @@ from likely.files.objects import class_in, is_estimator, refuse_unknown, values_
 from likely.files.walk import Kind, Loading, Node, Saving
 
 FITTED = re.compile(r"[a-zA-Z]\w*_|_sklearn_output_config")
-"""Names that `fit` (or `set_output`) may give to attributes."""
+"""Names of attributes that `fit` (or `set_output`) may set."""
 
 
-def _take_estimator(value: Any, walk: Saving) -> dict[str, Node]:
-    if hasattr(value, "_settle"):
-        value._settle()  # what is computed when first asked for
+def _encode_estimator(value: Any, walk: Saving) -> dict[str, Node]:
     params = value.get_params(deep=False)
-    fitted = {k: v for k, v in vars(value).items() if k not in params}
+    left_out = {*params, "_sklearn_version", *getattr(type(value), "_unsaved", ())}
+    state = value.__getstate__()  # what a pickle would hold
+    fitted = {k: v for k, v in state.items() if k not in left_out}
     odd = [name for name in fitted if not _is_fitted(type(value), name)]
     if odd:
         raise walk.error(
@@ -31,7 +31,7 @@ def _take_estimator(value: Any, walk: Saving) -> dict[str, Node]:
     }
 
 
-def _make_estimator(node: Node, walk: Loading) -> Any:
+def _decode_estimator(node: Node, walk: Loading) -> Any:
     cls: Any = class_in(node, ("params", "fitted"), walk)
     if not is_estimator(cls):
         raise walk.error(f"is not how a {cls.__name__} is saved.")
@@ -47,14 +47,14 @@ def _make_estimator(node: Node, walk: Loading) -> Any:
 
 
 def _is_fitted(cls: type, name: str) -> bool:
-    """Whether a name is one that `fit` gives, and hides nothing that the class has."""
+    """Whether `fit` may set a name, and it hides no attribute of the class."""
     return bool(FITTED.fullmatch(name)) and not hasattr(cls, name)
 
 
 KINDS = {
     "estimator": Kind(
         lambda v: table.is_class(v) and is_estimator(type(v)),
-        _take_estimator,
-        _make_estimator,
+        _encode_estimator,
+        _decode_estimator,
     ),
 }

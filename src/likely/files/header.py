@@ -8,9 +8,9 @@ import numpy as np
 
 from likely.files.errors import FileError
 
-AXES = 32
-"""The most axes of a tensor."""
-LARGEST = 2**48
+MAX_AXES = 32
+"""The largest number of axes of a tensor."""
+MAX_SIZE = 2**48
 """The largest size or offset."""
 DTYPES = {
     "BOOL": "?",
@@ -30,7 +30,7 @@ NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
 
 
 class Span(NamedTuple):
-    """A tensor and its place in the data."""
+    """A tensor and the range of bytes it occupies in the data."""
 
     name: str
     dtype: np.dtype
@@ -51,16 +51,16 @@ def table(tensors: Mapping[str, np.ndarray]) -> dict[str, Any]:
 
 def spans(entries: Mapping[str, Any], size: int) -> Iterator[Span]:
     """The tensors: each begins where the last one ended, the last ends at `size`."""
-    at = 0
+    end = 0
     for name, entry in entries.items():
         span = _span(name, entry)
         length = math.prod(span.shape) * span.dtype.itemsize
-        if span.begin != at or span.end != at + length or span.end > size:
+        if span.begin != end or span.end != end + length or span.end > size:
             raise FileError(f"the tensor {name[:40]!r} is not where it should be.")
-        at = span.end
+        end = span.end
         yield span
-    if at != size:
-        raise FileError(f"its tensors end at {at:,} of {size:,} bytes.")
+    if end != size:
+        raise FileError(f"its tensors end at {end:,} of {size:,} bytes.")
 
 
 def _span(name: str, entry: Any) -> Span:
@@ -69,13 +69,13 @@ def _span(name: str, entry: Any) -> Span:
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
         raise FileError(f"the tensor {name[:40]!r} has an unknown dtype.")
-    if not (sizes(shape, AXES) and sizes(offsets, 2) and len(offsets) == 2):
-        raise FileError(f"the tensor {name[:40]!r} has an impossible shape or place.")
+    if not (are_sizes(shape, MAX_AXES) and are_sizes(offsets, 2) and len(offsets) == 2):
+        raise FileError(f"the tensor {name[:40]!r} has an impossible shape or offset.")
     return Span(name, np.dtype(DTYPES[dtype]), tuple(shape), *offsets)
 
 
-def sizes(value: Any, most: int) -> bool:
+def are_sizes(value: Any, limit: int) -> bool:
     """Whether a value is a list of at most so many sizes."""
-    if not isinstance(value, list) or len(value) > most:
+    if not isinstance(value, list) or len(value) > limit:
         return False
-    return all(type(v) is int and 0 <= v <= LARGEST for v in value)
+    return all(type(v) is int and 0 <= v <= MAX_SIZE for v in value)

@@ -1,4 +1,4 @@
-"""Save and load: a fitted object, whole, in one file that holds no code."""
+"""Saving and loading: a fitted object in one file that holds no code."""
 
 import contextlib
 import json
@@ -33,13 +33,13 @@ def save(
 ) -> None:
     """Save an object: an estimator, a fit, a model, or plain values and arrays.
 
-    A model file that is there already is replaced in one step; any other file is left
-    alone. Beside it goes its card, `path` with `.md` appended.
+    An existing model file is replaced in one step; any other file is left alone. The
+    card is also written beside it, to `path` with `.md` appended.
 
     Args:
-        value: what to save.
+        value: the object.
         path: the file, by custom `something.likely`.
-        card: what the card should say beyond what the object knows: data, schema,
+        card: what the card should contain beyond what the object knows: data, schema,
             scores, seed, limits. False for no card.
 
     Raises:
@@ -48,11 +48,11 @@ def save(
     """
     path = Path(path)
     beside = path.with_name(path.name + ".md")
-    with _named(path, "saved"):
+    with _named_errors(path, "saved"):
         if card is not False:
             mode_of(beside, cards.is_ours)  # before anything is written
         about = None if card is False else cards.describe(value, card)
-        text, tensors = _taken_apart(value, about)
+        text, tensors = _encoded(value, about)
         digest = replace(
             path, lambda file: container.write(file, text, tensors), container.is_ours
         )
@@ -64,8 +64,8 @@ def save(
             )
 
 
-def _taken_apart(value: Any, about: Any) -> tuple[str, dict[str, np.ndarray]]:
-    """The document and the tensors of a file."""
+def _encoded(value: Any, about: Any) -> tuple[str, dict[str, np.ndarray]]:
+    """The document and the tensors of the file of an object."""
     walk = Saving(KINDS)
     document = {"versions": cards.versions()}
     document |= {"card": walk(about), "object": walk(value)}
@@ -84,20 +84,20 @@ def load(path: str | os.PathLike) -> Any:
         path: the file.
 
     Raises:
-        FileError: the file is damaged, hostile, of another version, or not there.
+        FileError: the file is damaged, hostile, of another version, or does not exist.
     """
-    return _put_together(Path(path))["object"]
+    return _decoded(Path(path))["object"]
 
 
 def read_card(path: str | os.PathLike) -> dict[str, Any]:
     """The card of a saved object, with the versions it was made with."""
-    found = _put_together(Path(path))
+    found = _decoded(Path(path))
     return {**(found["card"] or {}), "versions": found["versions"]}
 
 
-def _put_together(path: Path) -> dict[str, Any]:
-    """The parts of a file, put together."""
-    with _named(path, "loaded"):
+def _decoded(path: Path) -> dict[str, Any]:
+    """The object, the card and the versions in a file."""
+    with _named_errors(path, "loaded"):
         content = container.read(path)
         found = strict.parse(content.document)
         if not isinstance(found, dict) or set(found) != {"versions", "card", "object"}:
@@ -114,8 +114,8 @@ def _put_together(path: Path) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _named(path: Path, what: str) -> Iterator[None]:
-    """Any failure as a sentence that begins with the file."""
+def _named_errors(path: Path, what: str) -> Iterator[None]:
+    """Turn any failure into a sentence that begins with the name of the file."""
     name = f"{str(path)!r} cannot be {what}"
     try:
         yield
@@ -126,7 +126,7 @@ def _named(path: Path, what: str) -> Iterator[None]:
     except Exception as error:
         if what == "saved":
             raise
-        # what is left: whatever a hostile file provokes in the constructor of a class
+        # the rest: what a hostile file provokes in the constructor of a class
         raise FileError(
             f"{name}: it is not a file that likely wrote ({error})."
         ) from error

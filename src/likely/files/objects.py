@@ -1,9 +1,9 @@
-"""Kinds of objects: those of classes in the table, and functions in the table.
+"""How objects are saved: those of classes in the table, and functions in the table.
 
 An object is the values of the fields that its class declares; no `__init__` runs.
 
-Classes change and files stay. A field that is added needs a default, which files from
-before then take. A class that renames or drops fields says how to read its old ones:
+Files outlive changes of classes. A field that is added needs a default, which is used
+for older files. A class that renames or drops fields says how to read the old ones:
 
     @staticmethod
     def __upgrade__(fields: dict) -> dict: ...
@@ -21,11 +21,11 @@ from likely.files.walk import Kind, Loading, Node, Saving
 # Functions ----------------------------------------------------------------------------
 
 
-def _take_function(value: Callable, walk: Saving) -> str:
+def _encode_function(value: Callable, walk: Saving) -> str:
     return value.__name__
 
 
-def _make_function(node: Node, walk: Loading) -> Callable:
+def _decode_function(node: Node, walk: Loading) -> Callable:
     if not isinstance(node, str) or node not in table.FUNCTIONS:
         raise walk.error("is a function that this version does not know.")
     return table.function_of(node)
@@ -34,14 +34,14 @@ def _make_function(node: Node, walk: Loading) -> Callable:
 # Objects: the fields of a class -------------------------------------------------------
 
 
-def _take_object(value: Any, walk: Saving) -> dict[str, Node]:
+def _encode_object(value: Any, walk: Saving) -> dict[str, Node]:
     values = {name: getattr(value, name) for name in _fields(type(value))}
     check(type(value), values, walk)
     nodes = {name: walk(v, name) for name, v in values.items()}
     return {"class": type(value).__name__, "fields": nodes}
 
 
-def _make_object(node: Node, walk: Loading) -> Any:
+def _decode_object(node: Node, walk: Loading) -> Any:
     cls = class_in(node, ("fields",), walk)
     if is_estimator(cls):
         raise walk.error(f"is not how a {cls.__name__} is saved.")
@@ -100,7 +100,7 @@ def _checked(made: Any, walk: Loading) -> Any:
     return made
 
 
-# What estimators need, too ------------------------------------------------------------
+# Shared with estimators ---------------------------------------------------------------
 
 
 def is_estimator(cls: type) -> bool:
@@ -119,7 +119,7 @@ def class_in(node: Node, parts: tuple[str, ...], walk: Loading) -> type:
 
 
 def values_in(nodes: Node, cls: Any, walk: Loading) -> dict[str, Any]:
-    """The values of named nodes, those of older files as they are called now."""
+    """The values of named nodes; those of older files under their present names."""
     if not isinstance(nodes, dict):
         raise walk.error("is an object without fields.")
     values = {name: walk(node, name) for name, node in nodes.items()}
@@ -138,6 +138,6 @@ def refuse_unknown(
 
 
 KINDS = {
-    "object": Kind(table.is_class, _take_object, _make_object),
-    "function": Kind(table.is_function, _take_function, _make_function),
+    "object": Kind(table.is_class, _encode_object, _decode_object),
+    "function": Kind(table.is_function, _encode_function, _decode_function),
 }

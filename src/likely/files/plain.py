@@ -1,4 +1,4 @@
-"""Kinds of plain values: floats that JSON lacks, tuples, dicts."""
+"""How plain values are saved: floats that JSON lacks, tuples, dicts."""
 
 import math
 import struct
@@ -9,28 +9,28 @@ import numpy as np
 from likely.files.walk import Kind, Loading, Node, Saving
 
 
-def _take_float(value: float, walk: Saving) -> str:
-    """The bits, so that a NaN keeps its payload."""
+def _encode_float(value: float, walk: Saving) -> str:
+    """The bits of a float, so that a NaN keeps its payload."""
     return struct.pack(">d", value).hex()
 
 
-def _make_float(node: Node, walk: Loading) -> float:
+def _decode_float(node: Node, walk: Loading) -> float:
     bits = bytes.fromhex(node) if isinstance(node, str) else b""
     if len(bits) != 8:
         raise walk.error("is not the 64 bits of a float.")
     return struct.unpack(">d", bits)[0]
 
 
-def _take_tuple(value: tuple, walk: Saving) -> list[Node]:
+def _encode_tuple(value: tuple, walk: Saving) -> list[Node]:
     return [walk(v, str(i)) for i, v in enumerate(value)]
 
 
-def _make_tuple(node: Node, walk: Loading) -> tuple:
+def _decode_tuple(node: Node, walk: Loading) -> tuple:
     return tuple(items(node, walk))
 
 
-def _take_dict(value: dict, walk: Saving) -> list[list[Node]]:
-    """Pairs, for keys may be more than text."""
+def _encode_dict(value: dict, walk: Saving) -> list[list[Node]]:
+    """Pairs of keys and values, since keys need not be text."""
     odd = [key for key in value if not _is_key(key)]
     if odd:
         kind = type(odd[0]).__name__
@@ -38,7 +38,7 @@ def _take_dict(value: dict, walk: Saving) -> list[list[Node]]:
     return [[walk(k, "key"), walk(v, str(k)[:60])] for k, v in value.items()]
 
 
-def _make_dict(node: Node, walk: Loading) -> dict[Any, Any]:
+def _decode_dict(node: Node, walk: Loading) -> dict[Any, Any]:
     pairs = [items(pair, walk) for pair in items(node, walk, deep=False)]
     if any(len(pair) != 2 for pair in pairs):
         raise walk.error("is a dict without pairs.")
@@ -51,7 +51,7 @@ def _make_dict(node: Node, walk: Loading) -> dict[Any, Any]:
 
 
 def _is_key(key: Any) -> bool:
-    """Text and numbers: for others (tuples) keys can be made that all collide."""
+    """Whether a key is text or a number: hostile tuples could all collide."""
     if isinstance(key, np.generic):
         return key.dtype.kind in "biufU"
     return type(key) in (type(None), bool, int, float, str)
@@ -66,8 +66,10 @@ def items(node: Node, walk: Loading, *, deep: bool = True) -> list[Any]:
 
 KINDS = {
     "float": Kind(
-        lambda v: type(v) is float and not math.isfinite(v), _take_float, _make_float
+        lambda v: type(v) is float and not math.isfinite(v),
+        _encode_float,
+        _decode_float,
     ),
-    "tuple": Kind(lambda v: type(v) is tuple, _take_tuple, _make_tuple),
-    "dict": Kind(lambda v: type(v) is dict, _take_dict, _make_dict),
+    "tuple": Kind(lambda v: type(v) is tuple, _encode_tuple, _decode_tuple),
+    "dict": Kind(lambda v: type(v) is dict, _encode_dict, _decode_dict),
 }

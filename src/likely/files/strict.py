@@ -1,4 +1,4 @@
-"""JSON from strangers: size, tokens and nesting are checked before anything is built.
+"""Untrusted JSON: size, tokens and nesting are checked before anything is built.
 
 Python's parser keeps the last of two equal keys, reads NaN and whole numbers of any
 length, and needs up to thirty times the memory of the text. Here a key occurs once,
@@ -11,14 +11,14 @@ from typing import Any
 
 from likely.files.errors import FileError
 
-TOKENS = 2_000_000
-"""The most values, keys and brackets of a text."""
-LEVELS = 100
+MAX_TOKENS = 2_000_000
+"""The largest number of values, keys and brackets of a text."""
+MAX_DEPTH = 100
 """The deepest nesting."""
-DIGITS = 20
+MAX_DIGITS = 20
 """The longest whole number, its sign included: 64 bits."""
 
-_OTHER = {i: None for i in range(128) if chr(i) not in "[]{},"}
+_NO_PUNCTUATION = {i: None for i in range(128) if chr(i) not in "[]{},"}
 _OPENING, _CLOSING = frozenset("[{"), frozenset("]}")
 
 
@@ -40,17 +40,17 @@ def parse(text: str) -> Any:
 def check(text: str) -> None:
     """Refuse a text with too many tokens or levels, by its punctuation alone."""
     quotes = text.count('"')
-    if quotes > TOKENS:
-        raise FileError(f"its JSON has more than {TOKENS:,} tokens.")
+    if quotes > MAX_TOKENS:
+        raise FileError(f"its JSON has more than {MAX_TOKENS:,} tokens.")
     plain = text.replace("\\\\", "").replace('\\"', "")
-    marks = "".join(plain.split('"')[::2]).translate(_OTHER)
-    if len(marks) + quotes > TOKENS:
-        raise FileError(f"its JSON has more than {TOKENS:,} tokens.")
+    marks = "".join(plain.split('"')[::2]).translate(_NO_PUNCTUATION)
+    if len(marks) + quotes > MAX_TOKENS:
+        raise FileError(f"its JSON has more than {MAX_TOKENS:,} tokens.")
     level = 0
     for mark in marks:
         level += (mark in _OPENING) - (mark in _CLOSING)
-        if level > LEVELS:
-            raise FileError(f"its JSON is nested more than {LEVELS} levels deep.")
+        if level > MAX_DEPTH:
+            raise FileError(f"its JSON is nested more than {MAX_DEPTH} levels deep.")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def _not_finite(word: str) -> float:
 
 
 def _whole(digits: str) -> int:
-    if len(digits) > DIGITS:
+    if len(digits) > MAX_DIGITS:
         raise FileError(f"its JSON has a whole number of {len(digits)} digits.")
     return int(digits)
 

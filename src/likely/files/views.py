@@ -1,9 +1,8 @@
 """Arrays as tensors of the file: views, and the order of their axes.
 
-A tensor has one of the twelve dtypes that every safetensors reader knows; what else
-there is (text, dates, complex numbers, bfloat16) is a view of one of these, named by
-`as`. An array in Fortran's order stays in it, for the order of a sum is part of its
-bits.
+A tensor has one of the twelve dtypes that every safetensors reader knows; other dtypes
+(text, dates, complex numbers, bfloat16) are stored as a view of one of these, named by
+`as`. An array in Fortran's order stays in it, since the rounding of a sum depends on it.
 """
 
 from typing import Any
@@ -18,7 +17,7 @@ _UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
 _DATES = [f"{kind}64[{unit}]" for kind in ("datetime", "timedelta") for unit in _UNITS]
 _NARROW = ("float8_e4m3fn", "float8_e5m2")
 EXTENDED = ("bfloat16", *_NARROW)
-"""Numbers that NumPy knows only with JAX."""
+"""Dtypes that NumPy has only with JAX."""
 VIEWS = {
     "complex64": np.dtype("<f4"),
     "complex128": np.dtype("<f8"),
@@ -28,13 +27,13 @@ VIEWS = {
     **{name: np.dtype("u1") for name in _NARROW},
     **{name: np.dtype("<i8") for name in _DATES},
 }
-"""What is stored as something else: a name -> the dtype it is stored as."""
-_PAIRED = ("complex64", "complex128", "str", "bytes")
+"""Dtypes that are stored as another one: a name -> the dtype it is stored as."""
+_EXTRA_AXIS = ("complex64", "complex128", "str", "bytes")
 """Views with one more axis: real and imaginary part, characters, bytes."""
 
 
-def take(array: np.ndarray, walk: Saving) -> dict[str, Node]:
-    """Name, view and order of an array, its numbers kept as a tensor."""
+def encode_array(array: np.ndarray, walk: Saving) -> dict[str, Node]:
+    """The tensor name, view and order of an array, whose numbers become a tensor."""
     node: dict[str, Node] = {}
     if array.flags.f_contiguous and not array.flags.c_contiguous:
         array, node["order"] = array.T, "F"
@@ -42,7 +41,7 @@ def take(array: np.ndarray, walk: Saving) -> dict[str, Node]:
     if array.dtype not in NAMES:
         node["as"] = _view_name(array, walk)
         array = np.ascontiguousarray(array).reshape(array.shape)
-        wide = array[..., None] if node["as"] in _PAIRED else array
+        wide = array[..., None] if node["as"] in _EXTRA_AXIS else array
         array = wide.view(VIEWS[node["as"]])
     return {"tensor": walk.tensor(array), **node}
 
@@ -54,7 +53,7 @@ def _view_name(array: np.ndarray, walk: Saving) -> str:
     return name
 
 
-def make(node: Node, walk: Loading) -> np.ndarray:
+def decode_array(node: Node, walk: Loading) -> np.ndarray:
     """The array of a node."""
     if not isinstance(node, dict) or not set(node) <= {"tensor", "as", "order"}:
         raise walk.error("is not an array.")
@@ -67,12 +66,12 @@ def make(node: Node, walk: Loading) -> np.ndarray:
 
 
 def _viewed(array: np.ndarray, name: Any, walk: Loading) -> np.ndarray:
-    """A tensor as what it stands for."""
+    """The array of the named dtype that a tensor was a view of."""
     if not isinstance(name, str) or name not in VIEWS or VIEWS[name] != array.dtype:
         raise walk.error("is an array of an unknown kind.")
     if name == "str" and array.size and array.max() > 0x10FFFF:
         raise walk.error("is text with characters that do not exist.")
-    if name not in _PAIRED:
+    if name not in _EXTRA_AXIS:
         return array.view(jnp.dtype(name) if name in EXTENDED else np.dtype(name))
     width = array.shape[-1] if array.ndim else 0
     if width < 1 or name.startswith("complex") and width != 2:

@@ -1,8 +1,8 @@
-"""Values to JSON and back: the recursion, which knows no kind of value by itself.
+"""Values to JSON and back: the recursion over nested values.
 
 None, truth values, whole numbers, finite floats, text and lists are themselves. Every
 other value is an object with one key, its kind: `{"tuple": [1, 2]}`. A `Kind` says
-which values are its own, how to take one apart and how to put one together.
+which values belong to it, and how they are encoded and decoded.
 """
 
 import math
@@ -12,23 +12,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likely.files.errors import FileError
-from likely.files.strict import LEVELS
+from likely.files.strict import MAX_DEPTH
 
 Node = Any
 """JSON, as Python's parser gives it."""
-_WHOLE = 2**63
+_INT64 = 2**63
 
 
 class Kind(NamedTuple):
     """A kind of value in a file."""
 
-    holds: Callable[[Any], bool]
-    take: Callable[[Any, "Saving"], Node]
-    make: Callable[[Node, "Loading"], Any]
+    matches: Callable[[Any], bool]
+    encode: Callable[[Any, "Saving"], Node]
+    decode: Callable[[Node, "Loading"], Any]
 
 
 class Saving:
-    """Takes a value apart into a JSON node and tensors."""
+    """Encodes a value as a JSON node and tensors."""
 
     def __init__(self, kinds: Mapping[str, Kind]):
         self.kinds = kinds
@@ -36,9 +36,9 @@ class Saving:
         self.steps: list[str] = []
 
     def __call__(self, value: Any, step: str | None = None) -> Node:
-        """The node of a value, one step down."""
+        """The node of a value, which is one step further into the whole."""
         self.steps += [] if step is None else [step]
-        if len(self.steps) > LEVELS:
+        if len(self.steps) > MAX_DEPTH:
             raise FileError("it is nested too deeply, or contains itself.")
         node = self._node(value)
         if step is not None:
@@ -46,12 +46,12 @@ class Saving:
         return node
 
     def error(self, problem: str) -> FileError:
-        """The error for this place."""
-        return FileError(f"{_place(self.steps)} {problem}")
+        """The error about the current value, with its path."""
+        return FileError(f"{_path(self.steps)} {problem}")
 
     def tensor(self, array: np.ndarray) -> str:
-        """Keep a tensor under the name of this place."""
-        name = _place(self.steps).encode("ascii", "backslashreplace").decode()[:200]
+        """Keep a tensor under the path of the current value."""
+        name = _path(self.steps).encode("ascii", "backslashreplace").decode()[:200]
         while name in self.tensors or name == "__metadata__":
             name = f"{name}#{len(self.tensors)}"
         self.tensors[name] = np.ascontiguousarray(array).reshape(array.shape)
@@ -63,20 +63,20 @@ class Saving:
         if type(value) is list:
             return [self(v, str(i)) for i, v in enumerate(value)]
         for name, kind in self.kinds.items():
-            if kind.holds(value):
-                return {name: kind.take(value, self)}
+            if kind.matches(value):
+                return {name: kind.encode(value, self)}
         raise self.error(_refusal(value))
 
 
 class Loading:
-    """Puts a value together from a JSON node and tensors, each used once."""
+    """Decodes a value from a JSON node and tensors, each of which is used once."""
 
     def __init__(self, kinds: Mapping[str, Kind], tensors: dict[str, np.ndarray]):
         self.kinds, self.tensors = kinds, tensors
         self.steps: list[str] = []
 
     def __call__(self, node: Node, step: str | None = None) -> Any:
-        """The value of a node, one step down."""
+        """The value of a node, which is one step further into the whole."""
         self.steps += [] if step is None else [step]
         value = self._value(node)
         if step is not None:
@@ -84,8 +84,8 @@ class Loading:
         return value
 
     def error(self, problem: str) -> FileError:
-        """The error for this place."""
-        return FileError(f"{_place(self.steps)} {problem}")
+        """The error about the current value, with its path."""
+        return FileError(f"{_path(self.steps)} {problem}")
 
     def tensor(self, name: Any) -> np.ndarray:
         """The tensor of this name, which no other node may have."""
@@ -101,19 +101,19 @@ class Loading:
         name = next(iter(node), "")
         if len(node) != 1 or name not in self.kinds:
             raise self.error("is of a kind that this version does not know.")
-        return self.kinds[name].make(node[name], self)
+        return self.kinds[name].decode(node[name], self)
 
 
-def _place(steps: list[str]) -> str:
-    """Where a walk is, such as `phi_.model.weight`."""
+def _path(steps: list[str]) -> str:
+    """The path of a value, such as `phi_.model.weight`."""
     return ".".join(steps) or "value"
 
 
 def _plain(value: Any) -> bool:
-    """Whether a value is its own JSON."""
+    """Whether a value is JSON as it is."""
     kind = type(value)
     if kind is int:
-        return -_WHOLE <= value < 2 * _WHOLE
+        return -_INT64 <= value < 2 * _INT64
     if kind is float:
         return math.isfinite(value)
     return value is None or kind in (bool, str)

@@ -1,8 +1,8 @@
-r"""The bootstrap: refit on rows drawn with replacement, as many fits as one program.
+r"""The bootstrap: refits on rows drawn with replacement, all in one program.
 
 A resample is a weight vector: how often each row was drawn. With frequency weights w,
 Σw rows are drawn, each row with probability wᵢ/Σw, so w=2 is exactly "this row twice".
-The spread of the refits is the spread of the estimate, whatever the family says.
+The spread of the refits estimates that of the estimate, whether or not the family is right.
 """
 
 from typing import Any
@@ -15,13 +15,14 @@ from jaxtyping import Array, Float, PyTree
 
 from likely.typing import Batch, Key, Learner
 
-CHUNK_BYTES = 2**27
+CHUNK_BYTES, MAX_CHUNK = 2**27, 64
+"""Memory for η of the refits made at once, and the largest number of them."""
 
 
 def resampled_weights(
     w: Float[np.ndarray, " n"], members: int, rng: np.random.Generator
 ) -> Float[np.ndarray, "m n"]:
-    """How often each row is drawn, for each of m resamples."""
+    """The number of times that each row is drawn, for each of m resamples."""
     share = np.asarray(w, float) / np.sum(w)
     draws = rng.multinomial(int(round(float(np.sum(w)))), share, size=members)
     return draws.astype(np.float64)
@@ -34,15 +35,20 @@ def bootstrap(
     batch: Batch,
     weights: Float[np.ndarray, "m n"],
 ) -> PyTree:
-    """φ of every resample, leading axis m; rows must be padded and harmless already."""
+    """φ of every resample, leading axis m.
+
+    Rows have to be padded (`core.pad`), with absent ones filled (`core.fill_absent`).
+    """
     n = weights.shape[1]
     size = max(1, CHUNK_BYTES // (8 * n * max(1, learner.family.n_eta)))
     learn = eqx.Partial(learner.learn, key, hyper)
-    return _fits(learn, batch, jnp.asarray(weights), min(size, 64))
+    return _fits(learn, batch, jnp.asarray(weights), min(size, MAX_CHUNK))
 
 
 @eqx.filter_jit
 def _fits(learn, batch: Batch, weights: Float[Array, "m n"], size: int) -> PyTree:
+    """The fits of all weights, `size` of them at a time."""
+
     def one(w: Float[Array, " n"]) -> PyTree:
         return learn(batch._replace(w=w))
 

@@ -5,8 +5,7 @@ $$ρ = \frac{\mathrm{Cov}(X, Y)}{s_X s_Y} \in [-1, 1], \qquad
 
 for the best line. Only where both are *standardised* is the slope ρ itself: then whoever
 is a standard deviations above the mean in X is expected ρa above it in Y, nearer to the mean
-unless |ρ| = 1. (Notes print E[Y|X] = ρX for centred variables "unless ρ = 1": centring
-is not enough, and ρ = −1 is an exception as well.)
+unless |ρ| = 1.
 """
 
 from typing import Any, NamedTuple
@@ -18,18 +17,18 @@ from likely.core.checks import InputError, check_finite, check_weights
 
 
 class Correlation(NamedTuple):
-    """Pearson's ρ with its test, and the line that goes with it."""
+    """Pearson's ρ with its test and interval, and the slope of the regression line."""
 
     rho: float
     p_value: float
-    """Of no linear relation, by Student's t with Σw − 2 degrees of freedom."""
+    """The p-value of no linear relation, by Student's t with Σw − 2 degrees of freedom."""
     interval: tuple[float, float]
-    """95 %, by Fisher's transformation."""
+    """The 95 % interval of ρ, by Fisher's transformation."""
     slope: float
-    """ρ s_Y / s_X: of the line of Y on X."""
+    """The slope ρ s_Y / s_X of the line of Y on X."""
 
     def expected(self, standardised: float) -> float:
-        """How many standard deviations above the mean Y is expected to be."""
+        """The expected number of standard deviations of Y above its mean, given that of X."""
         return self.rho * standardised
 
 

@@ -1,4 +1,4 @@
-r"""What a fit says about its coefficients: values, covariance, and how well it fits.
+r"""Estimated coefficients with their covariance, tests, and the quality of the fit.
 
 Standard errors are the roots of the diagonal of the covariance C. With
 $z_j = b_j / \sqrt{C_{jj}}$ the two-sided p-value is $2\,(1 - F(|z_j|))$, F the normal
@@ -17,22 +17,22 @@ from likely.core.checks import InputError
 
 
 class Estimate(eqx.Module):
-    """Coefficients with their uncertainty, and the numbers that judge the fit.
+    """Coefficients with their uncertainty, and the quality of the fit.
 
     Args:
         coefficients: (q,) B, an intercept (if any) first, a dispersion (if any) last.
-        covariance: (q, q) of the estimate.
+        covariance: (q, q) covariance of the estimate.
         total: Σw, the number of observations.
         df_residual: Σw − p.
-        slopes: (q,) which coefficients belong to columns: the null model lacks them.
-        log_likelihood: at the estimate, in nats.
-        null_log_likelihood: of the model without columns.
-        n_counted: the parameters that AIC and BIC count.
-        dispersion: s² or its like; 1 where the family has none.
+        slopes: (q,) whether a coefficient belongs to a column: the null model lacks these.
+        log_likelihood: the log-likelihood at the estimate, in nats.
+        null_log_likelihood: that of the model without columns.
+        n_counted: the number of parameters that AIC and BIC count.
+        dispersion: the estimated variance or its analogue; 1 where the family has none.
         r_squared: explained over total variance, 1 − RSS/TSS, squared correlation.
-        condition: σ₁/σ_p of the design.
-        kind: "t" or "z".
-        tail_variance: of the logarithm of a dispersion that was fitted.
+        condition: the condition number σ₁/σ_p of the design.
+        kind: "t" or "z", the distribution of the statistics.
+        tail_variance: the variance of the logarithm of a fitted dispersion.
     """
 
     coefficients: Float[np.ndarray, " q"]
@@ -51,17 +51,17 @@ class Estimate(eqx.Module):
 
     @property
     def df_model(self) -> int:
-        """How many coefficients the null model lacks."""
+        """The number of coefficients that the null model lacks."""
         return int(self.slopes.sum())
 
     @property
     def standard_errors(self) -> Float[np.ndarray, " q"]:
-        """√C_jj."""
+        """The standard errors √C_jj."""
         return np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
 
     @property
     def statistics(self) -> Float[np.ndarray, " q"]:
-        """b_j / √C_jj."""
+        """The statistics b_j / √C_jj."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.coefficients / self.standard_errors
 
@@ -72,12 +72,12 @@ class Estimate(eqx.Module):
 
     @property
     def _null(self) -> tuple[Any, tuple[float, ...]]:
-        """The same, not frozen: freezing costs more than using it."""
+        """The `reference` as SciPy's class and its arguments: freezing it is slow."""
         return (stats.t, (self.df_residual,)) if self.kind == "t" else (stats.norm, ())
 
     @property
     def p_values(self) -> Float[np.ndarray, " q"]:
-        """Two-sided: how often a statistic this large occurs where the coefficient is 0."""
+        """Two-sided p-values: the probability of such a statistic if the coefficient were 0."""
         null, df = self._null
         return 2 * null.sf(np.abs(self.statistics), *df)
 
@@ -91,22 +91,22 @@ class Estimate(eqx.Module):
 
     @property
     def aic(self) -> float:
-        """2·(number of coefficients) − 2·log-likelihood; scales are not counted."""
+        """AIC: 2·(number of coefficients) − 2·log-likelihood; scales are not counted."""
         return 2 * self.n_counted - 2 * self.log_likelihood
 
     @property
     def bic(self) -> float:
-        """log Σw · (number of coefficients) − 2·log-likelihood."""
+        """BIC: log Σw · (number of coefficients) − 2·log-likelihood."""
         return float(np.log(self.total)) * self.n_counted - 2 * self.log_likelihood
 
     @property
     def mcfadden(self) -> float:
-        """1 − l(model)/l(null), McFadden's pseudo R²."""
+        """McFadden's pseudo R², 1 − l(model)/l(null)."""
         return 1 - self.log_likelihood / self.null_log_likelihood
 
     @property
     def adjusted(self) -> float:
-        """1 − (1 − R²)(Σw − 1)/(Σw − p): what is left after paying for each column."""
+        """The adjusted R², 1 − (1 − R²)(Σw − 1)/(Σw − p)."""
         if self.r_squared is None:
             raise InputError("this family has no R²; ask for mcfadden.")
         known = self.df_residual + self.df_model
@@ -114,13 +114,13 @@ class Estimate(eqx.Module):
 
     @property
     def likelihood_ratio(self) -> tuple[float, float]:
-        """2(l − l₀) against the null model and its p-value, χ² with `df_model`."""
+        """The likelihood-ratio statistic 2(l − l₀) against the null model, and its p-value."""
         statistic = 2 * (self.log_likelihood - self.null_log_likelihood)
         return statistic, float(stats.chi2.sf(statistic, self.df_model))
 
     @property
     def f_test(self) -> tuple[float, float]:
-        """Wald's F of all columns at once: bᵀC⁻¹b / q over the columns, and its p-value."""
+        """Wald's F of all columns, bᵀC⁻¹b / q, and its p-value."""
         rows = np.flatnonzero(self.slopes)
         b, C = self.coefficients[rows], self.covariance[np.ix_(rows, rows)]
         statistic = float(b @ np.linalg.solve(C, b)) / len(b)

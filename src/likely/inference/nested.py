@@ -24,7 +24,7 @@ class TestResult(NamedTuple):
     what: str
     """The test, in words."""
 
-    __test__ = False  # not one for pytest
+    __test__ = False  # for pytest: this is not a test class
 
     def __str__(self) -> str:
         df = ", ".join(f"{d:g}" for d in self.df)
@@ -34,7 +34,13 @@ class TestResult(NamedTuple):
 def f_test(
     rss: tuple[float, float], df_residual: tuple[float, float], what: str = "F test"
 ) -> TestResult:
-    """Residual sums of squares and residual degrees of freedom: small model, large one."""
+    """The F test of two nested models.
+
+    Args:
+        rss: residual sums of squares of the small and of the large model.
+        df_residual: their residual degrees of freedom.
+        what: the name of the test.
+    """
     (rss1, rss2), (df1, df2) = rss, df_residual
     if not df1 > df2 > 0:
         raise InputError(
@@ -51,7 +57,13 @@ def f_test(
 def likelihood_ratio_test(
     log_likelihood: tuple[float, float], df: int, what: str = "likelihood-ratio test"
 ) -> TestResult:
-    """Log-likelihoods of the small and the large model, and how many more it has."""
+    """The likelihood-ratio test of two nested models.
+
+    Args:
+        log_likelihood: those of the small and of the large model.
+        df: how many more coefficients the large model has.
+        what: the name of the test.
+    """
     statistic = 2 * (log_likelihood[1] - log_likelihood[0])
     if df <= 0:
         raise InputError(

@@ -1,4 +1,4 @@
-r"""Robust covariances: right also where the variance is not what the family says.
+r"""Robust covariances: valid also where the variance is not that of the family.
 
 $$C = B\,\Bigl(\sum_i w_i\, c_i\, u_i u_i^\top\Bigr) B, \qquad B = I^{-1},$$
 
@@ -27,7 +27,7 @@ def sandwich(
     *,
     kind: str,
 ) -> Float[Array, "q q"]:
-    """B (Σ w c u uᵀ) B."""
+    """The robust covariance B (Σ w c u uᵀ) B."""
     total = w.sum()
     if kind == "HC0":
         c = w

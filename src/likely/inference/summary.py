@@ -1,4 +1,4 @@
-"""A summary to read: the table of coefficients and what goes with it, in text and HTML."""
+"""The summary of a fit: the table of coefficients and tests, as text and HTML."""
 
 import html
 from dataclasses import dataclass, field
@@ -9,25 +9,25 @@ from jaxtyping import Float
 
 from likely.inference.estimate import Estimate
 
-AGREE = (
+R2_AGREE = (
     "the three forms of R² agree: least squares with an intercept, own training rows"
 )
-DIFFER = (
+R2_DIFFER = (
     "the three forms of R² differ: they agree only for least squares with an intercept"
 )
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What `summary()` returns; `str` is a text table, a notebook shows an HTML one.
+    """The result of `summary()`: a text table by `str`, an HTML table in notebooks.
 
     Attributes:
         title: the model, in words.
-        names: (q,) of the coefficients.
+        names: (q,) names of the coefficients.
         estimate: coefficients, covariance, likelihoods: every number of the table.
-        errors: where the standard errors come from.
-        coverage: of the confidence intervals.
-        notes: sentences at the foot.
+        errors: the kind of standard errors.
+        coverage: the coverage of the confidence intervals.
+        notes: sentences below the table.
     """
 
     title: str
@@ -39,37 +39,37 @@ class Summary:
 
     @property
     def coefficients(self) -> Float[np.ndarray, " q"]:
-        """The estimates."""
+        """The estimated coefficients."""
         return self.estimate.coefficients
 
     @property
     def standard_errors(self) -> Float[np.ndarray, " q"]:
-        """Of the estimates."""
+        """The standard errors of the coefficients."""
         return self.estimate.standard_errors
 
     @property
     def statistics(self) -> Float[np.ndarray, " q"]:
-        """t or z."""
+        """The t or z statistics of the coefficients."""
         return self.estimate.statistics
 
     @property
     def p_values(self) -> Float[np.ndarray, " q"]:
-        """Two-sided."""
+        """The two-sided p-values of the coefficients."""
         return self.estimate.p_values
 
     @property
     def intervals(self) -> Float[np.ndarray, "q 2"]:
-        """Confidence intervals."""
+        """The confidence intervals of the coefficients."""
         return self.estimate.intervals(self.coverage)
 
     @property
     def log_likelihood(self) -> float:
-        """At the estimate, in nats."""
+        """The log-likelihood at the estimate, in nats."""
         return self.estimate.log_likelihood
 
     @property
     def r_squared(self) -> tuple[float, float, float] | None:
-        """Explained over total variance, 1 − RSS/TSS, squared correlation."""
+        """R² in three forms: explained variance, 1 − RSS/TSS, squared correlation."""
         return self.estimate.r_squared
 
     def to_frame(self) -> Any:
@@ -103,7 +103,7 @@ class Summary:
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """What stands above the table: a name and a value each."""
+        """The numbers above the table: pairs of a name and a value."""
         e = self.estimate
         found = [
             ("observations", f"{e.total:g}"),
@@ -162,7 +162,7 @@ class Summary:
         )
 
     def _fact_lines(self, width: int) -> list[str]:
-        """Facts in two columns."""
+        """The numbers above the table, in two columns."""
         facts = self.facts
         middle = -(-len(facts) // 2)
         left, right = (
@@ -177,7 +177,7 @@ class Summary:
         notes = list(self.notes)
         r = self.estimate.r_squared
         if r is not None:
-            notes.append(AGREE if np.allclose(r, r[1], rtol=1e-6) else DIFFER)
+            notes.append(R2_AGREE if np.allclose(r, r[1], rtol=1e-6) else R2_DIFFER)
         return notes
 
     __repr__ = __str__
@@ -206,22 +206,22 @@ class Summary:
 
 
 def _aligned(facts: list[tuple[str, str]], width: int) -> list[str]:
-    """Names to the left, values to the right, in lines of one length."""
+    """Lines of one length: names to the left, values to the right."""
     size = max((len(name) + 2 + len(value) for name, value in facts), default=0)
     size = max(size, width)
     return [f"{name}{value.rjust(size - len(name))}" for name, value in facts]
 
 
 def _number(value: float) -> str:
-    """Six digits."""
+    """A number with six digits."""
     return f"{value:.6g}"
 
 
 def _short(value: float) -> str:
-    """Four digits."""
+    """A number with four digits."""
     return f"{value:.4g}"
 
 
 def _p(value: float) -> str:
-    """A p-value: three places, or its size."""
+    """A p-value with three decimals, or in scientific notation where it is small."""
     return f"{value:.3f}" if not value < 0.001 else f"{value:.1e}"

@@ -1,0 +1,1 @@
+from .family_density import FamilyDensity as FamilyDensity

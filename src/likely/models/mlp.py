@@ -1,4 +1,4 @@
-r"""The multilayer perceptron: dense layers with a nonlinearity between."""
+r"""The multilayer perceptron: dense layers with activations between."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ NORMS: dict[str, Callable] = {"batch": BatchNorm, "layer": LayerNorm}
 
 
 def _tuple(value: Any) -> Any:
-    """Lists as tuples, so that settings from a file are hashed as those from a program."""
+    """Lists as tuples, so that settings from a file hash like those from code."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -37,25 +37,25 @@ def _sizes(value: Any) -> tuple[int, ...]:
 
 
 class MLP(eqx.Module):
-    r"""The settings of a multilayer perceptron, as plain data; `build` makes it.
+    r"""The settings of a multilayer perceptron, as plain data; `build` makes the network.
 
     A hidden layer is $a' = \text{dropout}(σ(\text{norm}(aW + b)))$, the output $aW + b$;
-    in front of a batch norm, which takes b away again, there is none.
+    before a batch norm, which would remove it, there is no b.
     With `residual` the hidden layers after the first are blocks
     $a' = a + \text{dropout}(σ(\text{norm}(a)))W + b$, with a linear shortcut where the
     width changes: a block can lower its input as well as raise it.
 
     Args:
-        hidden: the width of each hidden layer; none of them is a linear model.
+        hidden: the width of each hidden layer; () is a linear model.
         activation: a name of `layers.ACTIVATIONS`, or (name, number), or a function.
         norm: "batch", "layer" or None.
         dropout: the probability to drop a hidden unit.
-        residual: whether hidden layers are residual blocks; "zero" makes each start as
-            the identity.
+        residual: whether hidden layers are residual blocks; "zero" also makes each start
+            as the identity.
         init: a name of `layers.INITIALIZERS`, or ("gaussian", variance).
-        output_init: the same for the last layer; None is as `init`.
-        dtype: what to compute in, "bfloat16" or "float16", while parameters keep their
-            precision; None is that of the parameters.
+        output_init: the initialiser of the last layer; None is `init`.
+        dtype: the precision of the computation, such as "bfloat16"; parameters keep
+            theirs. None computes in the precision of the parameters.
     """
 
     hidden: tuple[int, ...] = eqx.field(static=True, converter=_sizes, default=(64, 64))
@@ -88,7 +88,7 @@ class MLP(eqx.Module):
         check_dtype(self.dtype or "float32")
 
     def build(self, n_in: int, n_out: int, *, key: Key) -> Chain | MixedPrecision:
-        """The network from n_in inputs to n_out entries of η, with its first weights."""
+        """The network from n_in inputs to n_out entries of η, with initial weights."""
         keys = iter(jax.random.split(key, 2 * len(self.hidden) + 1))
         layers, width = [], n_in
         for number, size in enumerate(self.hidden):
@@ -107,7 +107,7 @@ class MLP(eqx.Module):
         return model if self.dtype is None else MixedPrecision(model, self.dtype)
 
     def _between(self, size: int) -> list:
-        """What follows a dense layer."""
+        """The norm, activation and dropout between two dense layers."""
         norm = [] if self.norm is None else [NORMS[self.norm](size)]
         drop = [Dropout(self.dropout)] if self.dropout else []
         return [*norm, activation(self.activation, size), *drop]
@@ -126,8 +126,8 @@ def mlp(sizes: Sequence[int], *, key: Key, **settings: Any) -> Chain | MixedPrec
 
     Args:
         sizes: (d, hidden, ..., k).
-        key: for the initial weights.
-        settings: of `MLP`: activation, norm, dropout, residual, init, dtype.
+        key: the random key of the initial weights.
+        settings: settings of `MLP`: activation, norm, dropout, residual, init, dtype.
     """
     n_in, *hidden, n_out = sizes
     return MLP(tuple(hidden), **settings).build(n_in, n_out, key=key)

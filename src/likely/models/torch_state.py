@@ -1,7 +1,7 @@
-"""Weights from PyTorch, and to it: the same architecture, the same outputs.
+"""Weights from and to PyTorch, for networks of the same architecture.
 
-PyTorch puts channels first and features out before features in; a state dict is any
-mapping from its names to arrays, so PyTorch itself is not needed.
+PyTorch puts channels first, and output features before input features. A state dict is
+any mapping from names to arrays, so PyTorch itself is not needed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,20 +50,20 @@ def from_torch(
 ) -> tuple[Any, State]:
     """The model with the weights of a PyTorch state dict, and its running statistics.
 
-    Layers are matched in their order, which in PyTorch is that in which a module's
-    constructor names them; sizes have to agree.
+    Layers are matched in order, which in PyTorch is the order in which a module's
+    constructor defines them; sizes have to agree.
 
     Args:
         model: a model of the same architecture.
         weights: `module.state_dict()`.
-        shape: of one row, channels last: where images are flattened, PyTorch orders
-            them by channel first.
-        order: the names of PyTorch's layers, such as "features.0", where they are not in
-            the order of this model's.
+        shape: the shape of one row, channels last; needed where images are flattened,
+            since PyTorch flattens them with channels first.
+        order: the names of the PyTorch layers, such as "features.0", in the order of this
+            model's layers, where the two orders differ.
     """
     theirs = _named(weights)
     names = list(theirs) if order is None else list(order)
-    ours = _slots(model)
+    ours = _parameter_layers(model)
     if len(names) != len(ours):
         raise InputError(
             f"the state dict has {len(names)} layers with weights and the model has "
@@ -81,21 +81,23 @@ def from_torch(
     state = jax.tree.map(
         lambda old: next(statistics, old), state, is_leaf=lambda s: _is(s, Running)
     )
-    return eqx.tree_at(_slots, model, made), state
+    return eqx.tree_at(_parameter_layers, model, made), state
 
 
 def to_torch(model: Any, shape: Sequence[int]) -> list[dict[str, np.ndarray]]:
     """The parameters of each layer, first to last, as PyTorch stores them.
 
     Args:
-        model: any model of layers that PyTorch has.
-        shape: of one row, channels last.
+        model: any model whose layers exist in PyTorch.
+        shape: the shape of one row, channels last.
     """
     flattened = _flattened(model, shape)
-    return [_stored(layer, flattened.get(id(layer))) for layer in _slots(model)]
+    return [
+        _stored(layer, flattened.get(id(layer))) for layer in _parameter_layers(model)
+    ]
 
 
-def _slots(model: Any) -> list:
+def _parameter_layers(model: Any) -> list:
     """The layers with parameters, in order."""
     leaves = jax.tree.leaves(model, is_leaf=lambda node: _is(node, KINDS))
     return [leaf for leaf in leaves if _is(leaf, KINDS)]
@@ -106,17 +108,17 @@ def _is(node: Any, kinds: Any) -> bool:
 
 
 def _named(weights: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The state dict, layer by layer."""
+    """The state dict, grouped by layer."""
     layers: dict[str, dict[str, Any]] = {}
     for name, value in weights.items():
-        place, _, leaf = name.rpartition(".")
+        layer, _, leaf = name.rpartition(".")
         if leaf != "num_batches_tracked":
-            layers.setdefault(place, {})[leaf] = value
+            layers.setdefault(layer, {})[leaf] = value
     return layers
 
 
 def _flattened(model: Any, shape: Sequence[int]) -> dict[int, tuple[int, ...]]:
-    """The dense layers that read flattened images, and the shape of these."""
+    """The image shape for each dense layer that reads flattened images, by its id."""
     while _is(model, MixedPrecision):
         model = model.model
     found: dict[int, tuple[int, ...]] = {}
@@ -130,8 +132,8 @@ def _flattened(model: Any, shape: Sequence[int]) -> dict[int, tuple[int, ...]]:
     return found
 
 
-def _turns(layer: Any) -> tuple[int, ...] | None:
-    """The axes of PyTorch's weight in the order of ours."""
+def _axis_order(layer: Any) -> tuple[int, ...] | None:
+    """The permutation of the axes of PyTorch's weight that gives ours."""
     if _is(layer, Dense):
         return (1, 0)
     if _is(layer, Convolution | TransposedConvolution):
@@ -156,9 +158,9 @@ def _loaded(layer: Any, found: dict, image: tuple[int, ...] | None, name: str) -
             )
         if old is None:
             continue
-        new, turns = found[theirs], _turns(layer)
-        if theirs == "weight" and turns is not None and new.ndim == len(turns):
-            new = new.transpose(turns)
+        new, axes = found[theirs], _axis_order(layer)
+        if theirs == "weight" and axes is not None and new.ndim == len(axes):
+            new = new.transpose(axes)
             if image is not None:
                 new = _channels_last(new, image)
         if new.shape != old.shape:
@@ -178,11 +180,11 @@ def _stored(layer: Any, image: tuple[int, ...] | None) -> dict[str, np.ndarray]:
         value = getattr(layer, ours, None)
         if value is None:
             continue
-        value, turns = np.asarray(value), _turns(layer)
-        if theirs == "weight" and turns is not None:
+        value, axes = np.asarray(value), _axis_order(layer)
+        if theirs == "weight" and axes is not None:
             if image is not None:
                 value = _channels_first(value, image)
-            value = value.transpose(np.argsort(turns))
+            value = value.transpose(np.argsort(axes))
         stored[theirs] = np.ascontiguousarray(value)
     return stored
 

@@ -1,35 +1,5 @@
-"""3a. What is minimised: −log likelihood − log prior; and losses that are neither."""
+"""3a. Objectives: −log likelihood − log prior, and losses that are not likelihoods."""
 
-from likely.objectives.firth import FirthLikelihood
-from likely.objectives.nll import NegativeLogLikelihood
-from likely.objectives.positions import PositionLikelihood
-from likely.objectives.priors import (
-    AbstractPrior,
-    ElasticNetPrior,
-    GaussianPrior,
-    LaplacePrior,
-    NormPrior,
-)
-from likely.objectives.surrogates import (
-    SurrogateLoss,
-    hinge,
-    logistic,
-    margin,
-    zero_one,
-)
+import lazy_loader
 
-__all__ = [
-    "AbstractPrior",
-    "ElasticNetPrior",
-    "FirthLikelihood",
-    "GaussianPrior",
-    "LaplacePrior",
-    "NegativeLogLikelihood",
-    "NormPrior",
-    "PositionLikelihood",
-    "SurrogateLoss",
-    "hinge",
-    "logistic",
-    "margin",
-    "zero_one",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,10 +1,10 @@
-r"""Firth's penalised likelihood: finite estimates also where classes are separable.
+r"""Firth's penalised likelihood: finite estimates even if the classes are separable.
 
 $$-\sum_i w_i \log p(y_i \mid η_i) - \tfrac12 \log\det I(B), \qquad
   I(B) = \sum_i w_i\, h_i(1 - h_i)\, a_i a_i^\top,$$
 
-that is, Jeffreys' prior. It removes the first-order bias of the maximum-likelihood
-estimate; without columns it adds half an observation to each class.
+which is Jeffreys' prior. It removes the first-order bias of the maximum-likelihood
+estimate; for a model with only an intercept it adds half an observation to each class.
 """
 
 import equinox as eqx
@@ -17,10 +17,10 @@ from likely.typing import Batch, Key, LinearModel, State
 
 
 class FirthLikelihood(eqx.Module):
-    """The negative log-likelihood of a binary linear model less ½ log det I, per weight."""
+    """−log likelihood − ½ log det I of a binary linear model, per unit of weight."""
 
     empty: Float[Array, " p"]
-    """1 for columns of zeros, which have no say in the determinant."""
+    """1 for columns of zeros, which are left out of the determinant."""
 
     def __call__(
         self,
@@ -30,7 +30,7 @@ class FirthLikelihood(eqx.Module):
         key: Key | None = None,
         state: State = None,
     ) -> tuple[Float[Array, ""], State]:
-        """The whole objective, in nats per unit of weight."""
+        """The objective, in nats per unit of weight."""
         A, z = model.design(batch.x), model(batch.x)[0][:, 0]
         nll = batch.w @ (jax.nn.softplus(z) - batch.y * z)
         h = jax.nn.sigmoid(z)

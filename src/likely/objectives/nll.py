@@ -1,10 +1,10 @@
-r"""The negative log-likelihood, with its prior: the objective of the recipe.
+r"""The negative log-likelihood with a prior: the objective of the recipe.
 
 $$\frac{\sum_i w_i\,(-\log p(y_i \mid η_i))}{\sum_i w_i} \;-\; \frac{\log p(φ)}{\sum_i w_i},
   \qquad η = f(x; φ),$$
 
-in nats per unit of weight. Minimising it is minimising
-the empirical risk, and the KL divergence from the empirical distribution to the model.
+in nats per unit of weight. Without a prior, minimising it is minimising the empirical
+risk, and the KL divergence from the empirical distribution to the model.
 """
 
 import equinox as eqx
@@ -23,7 +23,7 @@ class NegativeLogLikelihood(eqx.Module):
     Args:
         family: p(y | θ).
         prior: p(φ), or None for maximum likelihood.
-        rows: the normalisation, from all the data (`Normalisation.of`).
+        rows: the normalisation over all the data (`Normalisation.of`).
     """
 
     family: AbstractFamily
@@ -38,7 +38,7 @@ class NegativeLogLikelihood(eqx.Module):
         return cls(family, prior, Normalisation.of(data))
 
     def pointwise(self, eta: Float[Array, "n k"], y: Array) -> Float[Array, " n"]:
-        r"""Each observation's surprise, $-\log p(y_i \mid η_i)$."""
+        r"""The negative log-likelihood of each observation, $-\log p(y_i \mid η_i)$."""
         return -self.family.log_prob(eta, y)
 
     def penalty(self, model: Model) -> Float[Array, ""]:
@@ -50,28 +50,28 @@ class NegativeLogLikelihood(eqx.Module):
     def likelihood(
         self, model: Model, batch: Batch, *, key: Key | None = None, state: State = None
     ) -> tuple[Float[Array, ""], State]:
-        """The part that the rows pay for."""
+        """The weighted mean of the negative log-likelihood, without the prior."""
         eta, state = model(batch.x, w=batch.w, key=key, state=state)
         return self.rows.mean(self.pointwise(eta, batch.y), batch.w), state
 
     def __call__(
         self, model: Model, batch: Batch, *, key: Key | None = None, state: State = None
     ) -> tuple[Float[Array, ""], State]:
-        """The whole objective."""
+        """The objective: likelihood and prior."""
         loss, state = self.likelihood(model, batch, key=key, state=state)
         return loss + self.penalty(model), state
 
     def smooth(
         self, model: Model, batch: Batch, *, key: Key | None = None, state: State = None
     ) -> tuple[Float[Array, ""], State]:
-        """The objective less the kink of the prior."""
+        """The objective without the non-smooth part of the prior."""
         loss, state = self.likelihood(model, batch, key=key, state=state)
         if self.prior is not None:
             loss -= self.prior.smooth_log_prob(model) / self.rows.total_weight
         return loss, state
 
     def prox(self, model: Model, step: Float[Array, ""]) -> Model:
-        """The proximal map of the kink of the prior."""
+        """The proximal map of the non-smooth part of the prior."""
         if self.prior is None:
             return model
         return self.prior.prox(model, step / self.rows.total_weight)

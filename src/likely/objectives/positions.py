@@ -1,4 +1,4 @@
-r"""The likelihood of images and sequences of outcomes: one η for each position."""
+r"""The likelihood where each position of an image or sequence has its own outcome."""
 
 import equinox as eqx
 from jaxtyping import Array, Float
@@ -8,10 +8,10 @@ from likely.typing import Batch, Key, Model, State
 
 
 class PositionLikelihood(eqx.Module):
-    r"""$\sum_i w_i \frac1P\sum_p -\log p(y_{ip} \mid η_{ip}) / \sum_i w_i$, and the prior.
+    r"""$\sum_i w_i \frac1P\sum_p -\log p(y_{ip} \mid η_{ip}) / \sum_i w_i$, plus the prior.
 
     The outcomes of a row's P positions are independent given x; the loss is in nats per
-    position. A weight counts a row with all of its positions.
+    position. A row weight applies to all positions of the row.
     """
 
     likelihood: NegativeLogLikelihood
@@ -24,7 +24,7 @@ class PositionLikelihood(eqx.Module):
     def pointwise(
         self, eta: Float[Array, "n *positions k"], y: Array
     ) -> Float[Array, " n"]:
-        """Each row's mean surprise."""
+        """The mean negative log-likelihood over the positions of each row."""
         nats = -self.likelihood.family.log_prob(eta, y)
         return nats.reshape(len(nats), -1).mean(1)
 
@@ -35,7 +35,7 @@ class PositionLikelihood(eqx.Module):
     def __call__(
         self, model: Model, batch: Batch, *, key: Key | None = None, state: State = None
     ) -> tuple[Float[Array, ""], State]:
-        """The whole objective."""
+        """The objective: likelihood and prior."""
         eta, state = model(batch.x, w=batch.w, key=key, state=state)
         rows = self.likelihood.rows
         loss = rows.mean(self.pointwise(eta, batch.y), batch.w)

@@ -1,9 +1,9 @@
-r"""Priors on φ: a penalty is −log p(φ).
+r"""Priors on the parameters φ: a penalty is −log p(φ).
 
-Every strength is scikit-learn's: `GaussianPrior(alpha)` adds $\frac{α}{2}\lVert w\rVert^2$
+Strengths have scikit-learn's scale: `GaussianPrior(alpha)` adds $\frac{α}{2}\lVert w\rVert^2$
 to the *summed* negative log-likelihood, so w ~ N(0, 1/α). (Weight decay written as
-$λ\sum w^2$ has λ = α/2.) By default a prior holds for weights, the leaves named
-`weight`, and not for biases, scales and shifts; `on="all"` holds for every leaf.
+$λ\sum w^2$ has λ = α/2.) By default a prior applies to weights, the leaves named
+`weight`, and not to biases, scales and shifts; `on="all"` applies it to every leaf.
 """
 
 from abc import abstractmethod
@@ -19,23 +19,25 @@ from likely.typing import Number
 
 
 def penalised(model: PyTree, on: str) -> list[Array]:
-    """The leaves a prior holds for: those named `weight`, or all inexact ones."""
+    """The leaves that a prior applies to: those named `weight`, or all inexact ones."""
     leaves = jax.tree_util.tree_leaves_with_path(
         eqx.filter(model, eqx.is_inexact_array)
     )
-    return [leaf for path, leaf in leaves if _held(path, on)]
+    return [leaf for path, leaf in leaves if _is_penalised(path, on)]
 
 
 def map_penalised(f: Callable[[Array], Array], model: PyTree, on: str) -> PyTree:
-    """The model with `f` applied to the leaves a prior holds for."""
+    """The model with `f` applied to the leaves that a prior applies to."""
 
     def change(path, leaf):
-        return f(leaf) if eqx.is_inexact_array(leaf) and _held(path, on) else leaf
+        return (
+            f(leaf) if eqx.is_inexact_array(leaf) and _is_penalised(path, on) else leaf
+        )
 
     return jax.tree_util.tree_map_with_path(change, model)
 
 
-def _held(path, on: str) -> bool:
+def _is_penalised(path, on: str) -> bool:
     return on == "all" or getattr(path[-1], "name", None) == "weight"
 
 
@@ -44,7 +46,7 @@ def _total(f: Callable[[Array], Array], model: PyTree, on: str) -> Float[Array, 
 
 
 class AbstractPrior(eqx.Module):
-    """log p(φ) up to a constant, as a smooth part plus a kink."""
+    """log p(φ) up to a constant, as a smooth part plus a non-smooth part."""
 
     on: eqx.AbstractVar[str]
 
@@ -54,7 +56,7 @@ class AbstractPrior(eqx.Module):
 
     @abstractmethod
     def kink_log_prob(self, model: PyTree) -> Float[Array, ""]:
-        """The part with a kink (zero for most)."""
+        """The non-smooth part of log p(φ) (zero for most priors)."""
 
     @abstractmethod
     def prox(self, model: PyTree, step: Float[Array, ""]) -> PyTree:
@@ -78,21 +80,21 @@ class ElasticNetPrior(AbstractPrior):
         self.alpha, self.l1_ratio, self.on = _number(alpha), _number(l1_ratio), on
 
     def smooth_log_prob(self, model: PyTree) -> Float[Array, ""]:
-        """The Gaussian part."""
+        """The Gaussian part, −α(1 − ρ)/2 ‖w‖²."""
         strength = self.alpha * (1 - self.l1_ratio)
         return -0.5 * strength * _total(jnp.square, model, self.on)
 
     def kink_log_prob(self, model: PyTree) -> Float[Array, ""]:
-        """The Laplace part."""
+        """The Laplace part, −αρ‖w‖₁."""
         return -self.alpha * self.l1_ratio * _total(jnp.abs, model, self.on)
 
     def prox(self, model: PyTree, step: Float[Array, ""]) -> PyTree:
-        """Soft thresholding."""
+        """Soft thresholding at step·αρ."""
         return _soft_threshold(model, step * self.alpha * self.l1_ratio, self.on)
 
 
 class GaussianPrior(AbstractPrior):
-    r"""w ~ N(0, 1/α): $-\log p = \frac{α}{2}\lVert w\rVert^2$, ridge and weight decay."""
+    r"""w ~ N(0, 1/α), the L2 penalty: $-\log p = \frac{α}{2}\lVert w\rVert^2$."""
 
     alpha: Number
     on: str = eqx.field(static=True)
@@ -105,19 +107,18 @@ class GaussianPrior(AbstractPrior):
         return -0.5 * self.alpha * _total(jnp.square, model, self.on)
 
     def kink_log_prob(self, model: PyTree) -> Float[Array, ""]:
-        """None."""
+        """Zero: there is no such part."""
         return jnp.zeros(())
 
     def prox(self, model: PyTree, step: Float[Array, ""]) -> PyTree:
-        """No kink, nothing to do."""
+        """The identity: there is no non-smooth part."""
         return model
 
 
 class LaplacePrior(AbstractPrior):
-    r"""w ~ Laplace(0, 1/α): density $\frac{α}{2}e^{-α|w|}$, variance $2/α^2$, the L1 penalty.
+    r"""w ~ Laplace(0, 1/α): density $\frac{α}{2}e^{-α|w|}$, variance $2/α^2$.
 
-    (The notes print the density $λ e^{-2λ|w|}$ with variance $2/λ$; that density has
-    scale 1/(2λ) and penalty 2λ.)
+    It is the L1 penalty, $-\log p = α\lVert w\rVert_1$.
     """
 
     alpha: Number
@@ -127,7 +128,7 @@ class LaplacePrior(AbstractPrior):
         self.alpha, self.on = _number(alpha), on
 
     def smooth_log_prob(self, model: PyTree) -> Float[Array, ""]:
-        """None."""
+        """Zero: there is no such part."""
         return jnp.zeros(())
 
     def kink_log_prob(self, model: PyTree) -> Float[Array, ""]:
@@ -142,7 +143,7 @@ class LaplacePrior(AbstractPrior):
 class NormPrior(AbstractPrior):
     r"""$p(φ) \propto 1/\lVert φ\rVert$: improper, and infinite at φ = 0.
 
-    The penalty is $\frac12\log(\lVert w\rVert^2 + ε^2)$, with ε keeping the pole away.
+    The penalty is $\frac12\log(\lVert w\rVert^2 + ε^2)$; ε removes the pole at 0.
     """
 
     epsilon: Number
@@ -157,21 +158,21 @@ class NormPrior(AbstractPrior):
         return -0.5 * jnp.log(square + jnp.asarray(self.epsilon) ** 2)
 
     def kink_log_prob(self, model: PyTree) -> Float[Array, ""]:
-        """None."""
+        """Zero: there is no such part."""
         return jnp.zeros(())
 
     def prox(self, model: PyTree, step: Float[Array, ""]) -> PyTree:
-        """No kink, nothing to do."""
+        """The identity: there is no non-smooth part."""
         return model
 
 
 def _soft_threshold(model: PyTree, by: Float[Array, ""], on: str) -> PyTree:
-    """sign(w)·max(|w| − by, 0) on the leaves the prior holds for."""
+    """sign(w)·max(|w| − by, 0) on the leaves that the prior applies to."""
     return map_penalised(
         lambda w: jnp.sign(w) * jnp.maximum(jnp.abs(w) - by, 0.0), model, on
     )
 
 
 def _number(value):
-    """A strength as an array; one that is traced already stays as it is."""
+    """A strength as an array; a traced one stays unchanged."""
     return value if isinstance(value, jax.Array) else number(value)

@@ -1,4 +1,4 @@
-r"""The one normalisation of every objective over rows.
+r"""The normalisation of every objective over rows.
 
 On all the data the loss is $\sum_i w_i l_i / \sum_i w_i$. On a minibatch of B rows it
 is $\sum_i w_i l_i / (B \bar w)$ with $\bar w$ the mean weight of *all* the data, so that
@@ -13,20 +13,20 @@ from likely.typing import Batch
 
 
 class Normalisation(eqx.Module):
-    """Mean and total weight of all the data, known before any minibatch is drawn."""
+    """Mean and total weight of all the data, computed before any minibatch is drawn."""
 
     mean_weight: Float[Array, ""]
     total_weight: Float[Array, ""]
 
     @classmethod
     def of(cls, data: Batch) -> "Normalisation":
-        """From all the rows."""
+        """The normalisation of these data."""
         total = jnp.asarray(data.w).sum()
         return cls(total / len(data.w), total)
 
     def mean(
         self, losses: Float[Array, " n"], w: Float[Array, " n"]
     ) -> Float[Array, ""]:
-        """Σ w·l / (B·w̄), where an absent row cannot contribute, not even NaN."""
+        """Σ w·l / (B·w̄); a row of weight 0 does not contribute, even if its loss is NaN."""
         weighted = jnp.where(w > 0, w * losses, 0.0)
         return weighted.sum() / (len(w) * self.mean_weight)

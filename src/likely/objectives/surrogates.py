@@ -1,9 +1,8 @@
-r"""Losses of a margin that are not likelihoods, kept apart and saying so.
+r"""Surrogate losses: functions of the margin that are not likelihoods.
 
-Labels here are y ∈ {−1, +1} and the margin is $m = y f(x)$, positive if and only if the
-sign is right. The 0/1 loss is what one means and cannot be minimised by slopes; hinge
-and logistic are convex surrogates above it (logistic, in bits). Only logistic is
-also a likelihood, that of `families.Bernoulli`.
+Labels are y ∈ {−1, +1} and the margin is $m = y f(x)$, positive if and only if the sign of
+f is right. The 0/1 loss has no useful gradient; hinge and logistic (in bits) are convex
+upper bounds of it. Only logistic is also a likelihood, that of `families.Bernoulli`.
 """
 
 from collections.abc import Callable
@@ -19,29 +18,29 @@ from likely.typing import Batch, Key, Model, State
 
 
 def margin(f: Float[Array, "*n"], y: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """y·f(x), positive if and only if the sign of f is right."""
+    """The margin y·f(x), positive if and only if the sign of f is right."""
     return y * f
 
 
 def zero_one(m: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """1 where the margin is not positive; its slope is zero almost everywhere."""
+    """The 0/1 loss: 1 where the margin is not positive; its gradient is 0 almost everywhere."""
     return (m <= 0).astype(m.dtype)
 
 
 def hinge(m: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """max(0, 1 − m); at the kink m = 1 the slope taken is a subgradient."""
+    """The hinge loss max(0, 1 − m), with a subgradient at the kink m = 1."""
     return jnp.maximum(0.0, 1 - m)
 
 
 def logistic(m: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """log(1 + e^−m), in nats."""
+    """The logistic loss log(1 + e^−m), in nats."""
     return jax.nn.softplus(-m)
 
 
 class SurrogateLoss(eqx.Module):
     """The weighted mean of a loss of the margin, plus a penalty; labels are ±1.
 
-    There is no distribution here: the result predicts signs, not probabilities.
+    There is no distribution: the fitted model predicts signs, not probabilities.
     """
 
     loss: Callable[[Array], Array]
@@ -59,7 +58,7 @@ class SurrogateLoss(eqx.Module):
         return cls(loss, prior, Normalisation.of(data))
 
     def pointwise(self, eta: Float[Array, "n 1"], y: Array) -> Float[Array, " n"]:
-        """Each row's loss."""
+        """The loss of each row."""
         return self.loss(margin(eta[:, 0], y))
 
     def penalty(self, model: Model) -> Float[Array, ""]:
@@ -71,7 +70,7 @@ class SurrogateLoss(eqx.Module):
     def __call__(
         self, model: Model, batch: Batch, *, key: Key | None = None, state: State = None
     ) -> tuple[Float[Array, ""], State]:
-        """The whole objective."""
+        """The objective: loss and penalty."""
         eta, state = model(batch.x, w=batch.w, key=key, state=state)
         loss = self.rows.mean(self.pointwise(eta, batch.y), batch.w)
         return loss + self.penalty(model), state

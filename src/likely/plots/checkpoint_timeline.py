@@ -1,4 +1,4 @@
-"""Checkpointing over time: which steps run when, and how much memory they hold."""
+"""Checkpointing over time: which steps run when, and the memory in use."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -11,7 +11,7 @@ KINDS = {"forward": COLOURS[0], "recompute": COLOURS[4], "backward": COLOURS[1]}
 
 @runtime_checkable
 class Scheduled(Protocol):
-    """What has a schedule and a plain one to compare with: a `Checkpointed` run."""
+    """A run with a schedule and the plain schedule to compare with: `Checkpointed`."""
 
     schedule: Any
     plain: Any
@@ -19,10 +19,10 @@ class Scheduled(Protocol):
 
 
 def checkpoint_timeline(run: Scheduled) -> Figure:
-    """Draw a checkpointed run: its events over time, and its memory against plain's.
+    """Draw a checkpointed run: its events over time, and its memory next to the plain run.
 
     Args:
-        run: from `Trace.checkpointed`.
+        run: a result of `Trace.checkpointed`.
     """
     drawn, (left, right) = figure(8.4, 3.2, columns=2)
     events = run.schedule.events
@@ -39,7 +39,7 @@ def checkpoint_timeline(run: Scheduled) -> Figure:
     ):
         live = [event.live for event in schedule.events]
         right.step(range(len(live)), live, where="mid", color=colour, label=label)
-    right.set(xlabel="time", ylabel="bytes held", ylim=(0, None))
+    right.set(xlabel="time", ylabel="bytes in use", ylim=(0, None))
     right.set_title("memory", loc="left", color=INK)
     right.legend(frameon=False, fontsize="small")
     return drawn

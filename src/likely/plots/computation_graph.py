@@ -1,4 +1,4 @@
-"""A trace as a still picture: values forward, adjoints or tangents below them."""
+"""The computation graph of a trace: values, with adjoints or tangents below them."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -8,29 +8,29 @@ from matplotlib.path import Path
 
 from likely.plots.style import COLOURS, INK, SOFT
 
-VALUE, BACK, ALONG = COLOURS[0], COLOURS[1], COLOURS[2]
-SCALE = 1 / 92  # inches for a unit of the layout
+VALUE, ADJOINT, TANGENT = COLOURS[0], COLOURS[1], COLOURS[2]
+SCALE = 1 / 92  # inches per unit of the layout
 
 
 @runtime_checkable
 class Drawable(Protocol):
-    """What has a graph of boxes and edges: a trace of `likely.autodiff`."""
+    """An object with a graph of boxes and edges: a trace of `likely.autodiff`."""
 
     def graph(self) -> Any:
-        """Nodes with places and texts, and edges between them."""
+        """Nodes with coordinates and texts, and edges between them."""
         ...
 
 
 def computation_graph(trace: Drawable, *, title: str = "") -> Figure:
-    """Draw the values of a trace as boxes, each below what it is made from.
+    """Draw the values of a trace as boxes, each below the values it is computed from.
 
-    In a box: how the value is computed, its number in blue and, below, its adjoint in
+    A box shows the formula of the value, its number in blue and, below, its adjoint in
     orange (for a trace or its reverse pass) or its tangent in green (for its forward
-    pass). Arguments have dashed frames; values that no derivative passes are pale.
+    pass). Arguments have dashed frames; values without a derivative are pale.
 
     Args:
-        trace: from `likely.autodiff.trace`, or a `Forward` or `Reverse` pass of it.
-        title: above the picture.
+        trace: a result of `likely.autodiff.trace`, or its `Forward` or `Reverse` pass.
+        title: the title of the figure.
     """
     graph = trace.graph()
     top = 24 if title else 0
@@ -49,8 +49,8 @@ def computation_graph(trace: Drawable, *, title: str = "") -> Figure:
 
 def _edge(a: Any, b: Any) -> PathPatch:
     start, end = a.y + a.height / 2, b.y - b.height / 2
-    bend = max((end - start) / 2, 14)
-    points = [(a.x, start), (a.x, start + bend), (b.x, end - bend), (b.x, end)]
+    pull = max((end - start) / 2, 14)
+    points = [(a.x, start), (a.x, start + pull), (b.x, end - pull), (b.x, end)]
     curve = Path(points, [Path.MOVETO, *[Path.CURVE4] * 3])
     return PathPatch(curve, fill=False, edgecolor=SOFT, linewidth=0.9, zorder=1)
 
@@ -74,8 +74,8 @@ def _box(ax: Any, node: Any) -> None:
     lines = [
         (node.label, INK, "bold"),
         (node.result, VALUE, "normal"),
-        (node.adjoint, BACK, "normal"),
-        (node.tangent, ALONG, "normal"),
+        (node.adjoint, ADJOINT, "normal"),
+        (node.tangent, TANGENT, "normal"),
     ]
     for k, (text, colour, weight) in enumerate(line for line in lines if line[0]):
         ax.text(

@@ -1,4 +1,4 @@
-"""What a model says as one feature moves."""
+"""Partial dependence: the prediction as a function of one feature."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,15 +15,15 @@ def dependence(
     label: str = "prediction",
     title: str = "Partial dependence",
 ) -> Figure:
-    """The mean prediction over a grid, and those of single rows behind it.
+    """Draw the mean prediction over a grid, and the predictions of single rows behind it.
 
     Args:
-        grid: (g,) values of the feature.
-        mean: (g,) mean predictions.
-        rows: (n, g) predictions of single rows; up to 50 are drawn.
-        name: of the feature.
-        label: of what is predicted.
-        title: what the picture shows.
+        grid: the values of the feature, (g,).
+        mean: the mean predictions, (g,).
+        rows: the predictions of single rows, (n, g); up to 50 are drawn.
+        name: the name of the feature.
+        label: the label of the predictions.
+        title: the title of the figure.
     """
     drawn, (ax,) = figure(5.2, 3.4)
     if rows is not None:

@@ -1,4 +1,4 @@
-"""Images, filters and maps side by side."""
+"""A grid of images, filters or feature maps."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,14 +17,14 @@ def images(
     signed: bool = False,
     title: str = "",
 ) -> Figure:
-    """A grid of pictures, each on its own scale of grey.
+    """Draw a grid of images, each on its own grey scale.
 
     Args:
-        X: (n, h, w), (n, h, w, 1) or (n, h, w, 3).
-        titles: over each.
-        columns: how many side by side.
-        signed: whether 0 is in the middle: red above, blue below, one scale for all.
-        title: what the picture shows.
+        X: the images, (n, h, w), (n, h, w, 1) or (n, h, w, 3).
+        titles: a title for each image.
+        columns: the number of columns of the grid.
+        signed: whether to use one diverging scale for all: red above 0, blue below.
+        title: the title of the figure.
     """
     X = np.asarray(X, np.float64)
     if X.ndim == 4 and X.shape[-1] != 3:
@@ -33,10 +33,10 @@ def images(
     rows = -(-len(X) // columns)
     size = (1.1 * columns + 0.2, (1.3 if titles else 1.1) * rows + 0.5 * bool(title))
     drawn = Figure(figsize=size, layout="constrained")
-    most = np.abs(X).max() or 1.0
+    largest = np.abs(X).max() or 1.0
     style: dict[str, Any] = {"cmap": "gray"}
     if signed:
-        style = {"cmap": "RdBu_r", "vmin": -most, "vmax": most}
+        style = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest}
     for i, image in enumerate(X):
         ax = drawn.add_subplot(rows, columns, i + 1)
         if image.ndim == 3:

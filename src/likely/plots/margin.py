@@ -1,4 +1,4 @@
-r"""The plane (or curve) of a machine in two dimensions, its margins and its slack."""
+r"""The decision boundary of a classifier in two dimensions, with margins and slack."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from likely.core.checks import InputError
 from likely.plots.style import INK, SOFT, figure, series
 
-GRID, STEPS = 161, 8
+GRID_SIZE, NEWTON_STEPS = 161, 8
 
 
 def margin(
@@ -22,15 +22,15 @@ def margin(
     labels: tuple[str, str] | None = None,
     title: str = "Margin",
 ) -> Figure:
-    """Where f = 0 and f = ±1, with the rows; support vectors are ringed.
+    """Draw the lines f = 0 and f = ±1 and the rows; support vectors are circled.
 
     Args:
         model: a fitted classifier of two classes with a `decision_function`.
-        X: (n, 2) rows.
-        y: (n,) labels.
-        slack: whether a line leads from each row inside its margin to the margin.
-        labels: names of the two columns.
-        title: what the picture shows.
+        X: the rows, (n, 2).
+        y: the labels, (n,).
+        slack: whether to draw the slack: a line from each row inside its margin to it.
+        labels: the names of the two columns.
+        title: the title of the figure.
     """
     names = getattr(model, "feature_names_in_", None)
     labels = labels or (tuple(names) if names is not None else ("x₁", "x₂"))
@@ -60,14 +60,15 @@ def margin(
 
 
 def _surface(ax: Axes, f: Callable, X: np.ndarray) -> None:
-    """Both sides shaded, the boundary solid, the margins dashed."""
+    """Draw both sides shaded, the boundary solid and the margins dashed."""
     low, high = X.min(0), X.max(0)
     edge = 0.08 * np.where(high > low, high - low, 1.0)
     x, y = (
-        np.linspace(a, b, GRID) for a, b in zip(low - edge, high + edge, strict=True)
+        np.linspace(a, b, GRID_SIZE)
+        for a, b in zip(low - edge, high + edge, strict=True)
     )
     grid = np.stack(np.meshgrid(x, y), axis=-1)
-    height = f(grid.reshape(-1, 2)).reshape(GRID, GRID)
+    height = f(grid.reshape(-1, 2)).reshape(GRID_SIZE, GRID_SIZE)
     ends = [height.min() - 1, 0.0, height.max() + 1]
     colours = [series(i)["color"] for i in range(2)]
     if ends[0] < 0 < ends[2]:
@@ -81,11 +82,11 @@ def _surface(ax: Axes, f: Callable, X: np.ndarray) -> None:
 
 
 def _slack(ax: Axes, f: Callable, X: np.ndarray, signs: np.ndarray) -> None:
-    """From each row to its margin f = ±1, down the slope of f (Newton's steps)."""
+    """Draw a line from each row to its margin f = ±1, along the gradient of f."""
     if not len(X):
         return
     size, foot = 1e-5 * (np.abs(X).max() + 1), X.copy()
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         sides = [(f(foot + size * e), f(foot - size * e)) for e in np.eye(2)]
         slope = np.stack([(a - b) / (2 * size) for a, b in sides], axis=1)
         square = np.maximum((slope**2).sum(1), 1e-12)

@@ -1,4 +1,4 @@
-"""What single columns do to a prediction, each with its confidence band."""
+"""Partial effects of single columns, with confidence bands."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,17 +17,19 @@ def partial_effects(
     label: str = "effect on η",
     title: str = "Partial effects",
 ) -> Figure:
-    """One panel for each column: the effect along its range, and its band.
+    """Draw one panel for each column: the effect over its range, with its band.
 
     Args:
-        effects: what `partial_effect` found, by the name of the column: anything with
+        effects: results of `partial_effect` by the name of the column: objects with
             arrays `x`, `effect`, `low` and `high`.
-        rows: values of the columns, drawn as a fringe: where a band rests on data.
-        label: of the effect.
-        title: what the picture shows.
+        rows: the data of the columns, drawn as a rug at the bottom.
+        label: the label of the effect.
+        title: the title of the figure.
     """
     if not effects:
-        raise InputError("effects is empty; give what partial_effect found, by name.")
+        raise InputError(
+            "effects is empty; give results of partial_effect by column name."
+        )
     drawn, axes = figure(3.2 * len(effects), 3.0, columns=len(effects))
     for ax, (name, found) in zip(axes, effects.items(), strict=True):
         ax.axhline(0.0, color=SOFT, lw=0.8)

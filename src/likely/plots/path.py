@@ -1,4 +1,4 @@
-r"""Paths of solvers on the landscape of a loss with two parameters."""
+r"""Paths of solvers over the contours of a loss with two parameters."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from likely.typing import Solution, Trace
 
 Pair = tuple[float | int, float | int]
 Limits = tuple[Pair, Pair]
-GRID, LEVELS, MARKED = 201, 14, 20
+GRID_SIZE, N_LEVELS, MAX_MARKERS = 201, 14, 20
 
 
 def path(
@@ -28,15 +28,15 @@ def path(
     labels: tuple[str, str] = ("θ₁", "θ₂"),
     title: str = "Paths of descent",
 ) -> Figure:
-    """Where solvers went, over the contours of what they minimised.
+    """Draw the paths of solvers over the contours of their loss.
 
     Args:
         runs: a solution, or several by name, of solvers with `path=True`.
-        f: the loss as a function of the two parameters, in the form the solvers saw.
-        limits: ((left, right), (bottom, top)); around the paths if not given.
-        minimum: where the minimum is, to mark it.
-        labels: names of the two parameters.
-        title: what the picture shows.
+        f: the loss as a function of the two parameters, in the form given to the solvers.
+        limits: ((left, right), (bottom, top)); by default a box around the paths.
+        minimum: the minimum, to mark it.
+        labels: the names of the two parameters.
+        title: the title of the figure.
     """
     traces = named(runs)
     paths = {name: points(trace) for name, trace in traces.items()}
@@ -45,8 +45,8 @@ def path(
     if f is not None:
         form = next(iter(traces.values())).model
         _landscape(ax, f, form, limits)
-    for i, (name, way) in enumerate(paths.items()):
-        _draw(ax, i, name, way)
+    for i, (name, visited) in enumerate(paths.items()):
+        _draw(ax, i, name, visited)
     if minimum is not None:
         ax.plot(*minimum, "*", color=INK, markersize=13, zorder=4, label="minimum")
     ax.set(xlim=limits[0], ylim=limits[1], xlabel=labels[0], ylabel=labels[1])
@@ -56,10 +56,14 @@ def path(
     return drawn
 
 
-def _around(ways: list[np.ndarray], minimum) -> Limits:
-    """A box around the paths; a few steps that flew far away do not widen it."""
-    inner = np.concatenate([np.quantile(way, [0.02, 0.98], axis=0) for way in ways])
-    ends = [way[0] for way in ways] + ([] if minimum is None else [np.array(minimum)])
+def _around(paths: list[np.ndarray], minimum) -> Limits:
+    """A box around the paths, without a few outlying steps."""
+    inner = np.concatenate(
+        [np.quantile(visited, [0.02, 0.98], axis=0) for visited in paths]
+    )
+    ends = [visited[0] for visited in paths] + (
+        [] if minimum is None else [np.array(minimum)]
+    )
     box = np.concatenate([inner, ends])
     low, high = box.min(0), box.max(0)
     margin = 0.12 * np.where(high > low, high - low, 1.0)
@@ -69,7 +73,7 @@ def _around(ways: list[np.ndarray], minimum) -> Limits:
 
 
 def _landscape(ax: Axes, f: Callable, form: Any, limits: Limits) -> None:
-    """Contours that share out the area, more of them where it is low; dark is high."""
+    """Draw contours at quantiles of the loss, denser at low values; dark is high."""
     leaves, tree = jax.tree.flatten(form)
     shapes = [np.shape(leaf)[1:] for leaf in leaves]
     sizes = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
@@ -79,23 +83,23 @@ def _landscape(ax: Axes, f: Callable, form: Any, limits: Limits) -> None:
         shaped = [part.reshape(s) for part, s in zip(parts, shapes, strict=True)]
         return f(jax.tree.unflatten(tree, shaped))
 
-    x, y = (np.linspace(*limit, GRID) for limit in limits)
+    x, y = (np.linspace(*limit, GRID_SIZE) for limit in limits)
     grid = np.stack(np.meshgrid(x, y), axis=-1)
     with float64():
         height = np.asarray(jax.vmap(jax.vmap(value))(jnp.asarray(grid)))
-    shares = np.linspace(0, 1, LEVELS + 1) ** 2
-    levels = np.unique(np.quantile(height[np.isfinite(height)], shares))
+    quantiles = np.linspace(0, 1, N_LEVELS + 1) ** 2
+    levels = np.unique(np.quantile(height[np.isfinite(height)], quantiles))
     if len(levels) > 2:  # not flat
         greys = [str(1 - depth) for depth in np.linspace(0, 0.2, len(levels) - 1)]
         ax.contourf(x, y, height, levels, colors=greys).set_rasterized(True)
         ax.contour(x, y, height, levels[1:-1], colors=SOFT, linewidths=0.4)
 
 
-def _draw(ax: Axes, i: int, name: str, way: np.ndarray) -> None:
-    """A line through all points, some of them marked; a ring at the start."""
-    every = max(1, len(way) // MARKED)
-    label = f"{name}, {len(way) - 1} steps" if name else None
+def _draw(ax: Axes, i: int, name: str, visited: np.ndarray) -> None:
+    """Draw a line through all points, with some markers and a ring at the start."""
+    every = max(1, len(visited) // MAX_MARKERS)
+    label = f"{name}, {len(visited) - 1} steps" if name else None
     style = {"mec": "white", "mew": 0.6, **series(i)}
-    ax.plot(*way.T, lw=1.6, ms=4.5, markevery=every, label=label, **style)
-    ax.plot(*way[-1], ms=9, zorder=4, **style)
-    ax.plot(*way[0], "o", mfc="white", mec=INK, mew=1.4, ms=8, zorder=4)
+    ax.plot(*visited.T, lw=1.6, ms=4.5, markevery=every, label=label, **style)
+    ax.plot(*visited[-1], ms=9, zorder=4, **style)
+    ax.plot(*visited[0], "o", mfc="white", mec=INK, mew=1.4, ms=8, zorder=4)

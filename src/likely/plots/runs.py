@@ -1,4 +1,4 @@
-"""What the pictures of solvers need from their solutions."""
+"""Traces and paths from the solutions of solvers."""
 
 from collections.abc import Mapping
 

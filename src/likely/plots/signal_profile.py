@@ -1,4 +1,4 @@
-"""Variances of values and gradients over the depth of networks."""
+"""Variances of signals and gradients over the depth of networks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,15 +12,15 @@ from likely.plots.style import INK, figure, series
 def signal_profile(
     profiles: Mapping[str, Any], *, title: str = "Signals through depth"
 ) -> Figure:
-    """Two panels over the layers, logarithmic.
+    """Draw the variances over the layers, in two panels with logarithmic axes.
 
     Args:
-        profiles: by name, each with `values` and `gradients`, as
-            `diagnostics.signal_profile` gives them.
-        title: what the picture shows.
+        profiles: results of `diagnostics.signal_profile` by name, each with `values` and
+            `gradients`.
+        title: the title of the figure.
     """
     drawn, axes = figure(8.0, 3.2, columns=2)
-    panels = (("values", "variance of values"), ("gradients", "of the gradient"))
+    panels = (("values", "variance of outputs"), ("gradients", "of gradients"))
     for ax, (field, label) in zip(axes, panels, strict=True):
         for i, (name, profile) in enumerate(profiles.items()):
             numbers = np.asarray(getattr(profile, field), np.float64)

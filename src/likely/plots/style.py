@@ -1,4 +1,4 @@
-"""How the pictures look: colours that the colour-blind can tell apart, open axes."""
+"""The style of the figures: colours that the colour-blind can tell apart, open axes."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,7 +19,7 @@ INK, SOFT = "#222222", "#888888"
 def figure(
     width: float, height: float, *, columns: int = 1
 ) -> tuple[Figure, list[Axes]]:
-    """An empty figure in inches, and its axes side by side."""
+    """An empty figure of this size in inches, and its axes side by side."""
     drawn = Figure(figsize=(width, height), layout="constrained")
     axes = [drawn.add_subplot(1, columns, i + 1) for i in range(columns)]
     for ax in axes:
@@ -30,5 +30,5 @@ def figure(
 
 
 def series(i: int) -> dict:
-    """Colour and marker of the i-th of several things."""
+    """The colour and marker of the i-th series."""
     return {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}

@@ -1,4 +1,4 @@
-"""Loss, gradient and step size of each step: what to look at when training stalls."""
+"""Loss, gradient and step size over the steps of solvers."""
 
 from collections.abc import Mapping
 
@@ -14,32 +14,32 @@ PANELS = (
     ("gradient", "largest gradient entry"),
     ("step", "step size"),
 )
-MARKED = 8
+MAX_MARKERS = 8
 
 
 def trace(
     runs: Solution | Trace | Mapping[str, Solution | Trace],
     *,
-    title: str = "What the solvers saw",
+    title: str = "Progress of the solvers",
 ) -> Figure:
-    """Three panels over the steps, logarithmic where all values are positive.
+    """Draw three panels over the steps, logarithmic where all values are positive.
 
-    The gradient may well grow while the loss falls.
+    The gradient may grow while the loss falls.
 
     Args:
         runs: a solution, or several by name.
-        title: what the picture shows.
+        title: the title of the figure.
     """
     drawn, axes = figure(9.6, 3.2, columns=len(PANELS))
     for ax, (field, label) in zip(axes, PANELS, strict=True):
         lowest = np.inf
-        for i, (name, seen) in enumerate(named(runs).items()):
-            values = np.asarray(getattr(seen, field), np.float64)
+        for i, (name, run) in enumerate(named(runs).items()):
+            values = np.asarray(getattr(run, field), np.float64)
             steps = np.flatnonzero(np.isfinite(values))
             if not len(steps):
                 continue
             lowest = min(lowest, values[steps].min())
-            every = max(1, len(steps) // MARKED)
+            every = max(1, len(steps) // MAX_MARKERS)
             style = {"lw": 1.6, "ms": 4, "mec": "white", "mew": 0.5, "markevery": every}
             ax.plot(steps, values[steps], label=name or None, **style, **series(i))
         if 0 < lowest < np.inf:

@@ -1,60 +1,43 @@
-r"""Bases: columns made of columns, so that a linear model can bend.
+r"""Basis functions: new columns with which a linear model is non-linear in x.
 
 $η = \sum_k w_k φ_k(x)$ is linear in w whatever the functions φ are. Each basis is a
 transformer for scikit-learn's pipelines, and can be given to a linear model as `basis=`.
-Where places matter (knots, ranges) they come from the rows that have weight.
+Knots and ranges are computed from the rows that have weight.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from itertools import combinations, combinations_with_replacement
 from typing import Any, no_type_check
 
 import numpy as np
 from jaxtyping import Float
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from likely.core.checks import InputError, check_finite
-from likely.preprocess.rows import fit_rows, names_in, use_rows
 from likely.preprocess.statistics import extremes, quantiles
+from likely.preprocess.transformer import AbstractTransformer
+from likely.preprocess.validation import new_rows, training_rows
 
 
-class AbstractBasis(TransformerMixin, BaseEstimator, ABC):
-    """A basis: write `_learn`, `_columns` and `_names`, get the transformer."""
-
-    n_features_in_: int
+class AbstractBasis(AbstractTransformer):
+    """A basis: write `_learn`, `_columns` and `_names_out`, get the transformer."""
 
     @abstractmethod
     def _learn(self, X: np.ndarray, w: np.ndarray) -> None:
-        """Places that rows and weights decide."""
+        """Choose terms, knots and periods from the rows and their weights."""
 
     @abstractmethod
     def _columns(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n k"]:
-        """The values of the functions."""
+        """The values of the basis functions."""
 
-    @abstractmethod
-    def _names(self, names: list[str]) -> list[str]:
-        """What the columns are called."""
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None):
-        """Learn places from the rows that have weight."""
-        X, w = fit_rows(self, X, sample_weight)
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        X, w = training_rows(self, X, sample_weight)
         check_finite("X", X, w, names=getattr(self, "feature_names_in_", None))
         self._learn(X, w)
-        return self
 
-    def transform(self, X: Any) -> np.ndarray:
-        """The columns of the basis."""
-        check_is_fitted(self)
-        X = use_rows(self, X)
+    def _transform(self, X: Any) -> np.ndarray:
+        X = new_rows(self, X)
         check_finite("X", X, names=getattr(self, "feature_names_in_", None))
         return self._columns(X)
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns."""
-        check_is_fitted(self)
-        names = names_in(self, input_features)
-        return np.asarray(self._names(list(map(str, names))), dtype=object)
 
 
 class PolynomialBasis(AbstractBasis):
@@ -83,15 +66,15 @@ class PolynomialBasis(AbstractBasis):
     def _columns(self, X: np.ndarray) -> np.ndarray:
         return np.stack([X[:, term].prod(1) for term in self.powers_], axis=1)
 
-    def _names(self, names: list[str]) -> list[str]:
+    def _names_out(self, names: list[str]) -> list[str]:
         return [_product_name([names[j] for j in term]) for term in self.powers_]
 
 
 class Interactions(AbstractBasis):
     """The columns, and the products of pairs of them.
 
-    One coefficient for a column is one effect whatever the others are; a product lets
-    the effect of one column depend on another.
+    With one coefficient for each column, its effect does not depend on the others; a
+    product lets the effect of one column depend on another.
 
     Args:
         pairs: which pairs to multiply, by number; all by default.
@@ -112,7 +95,7 @@ class Interactions(AbstractBasis):
     def _columns(self, X: np.ndarray) -> np.ndarray:
         return np.column_stack([X, *[X[:, i] * X[:, j] for i, j in self.pairs_]])
 
-    def _names(self, names: list[str]) -> list[str]:
+    def _names_out(self, names: list[str]) -> list[str]:
         return names + [f"{names[i]}·{names[j]}" for i, j in self.pairs_]
 
 
@@ -121,7 +104,7 @@ class FourierBasis(AbstractBasis):
 
     Args:
         order: the highest frequency.
-        period: T; by default the range of each column, seen in rows that have weight.
+        period: T; by default the range of each column over the rows that have weight.
     """
 
     @no_type_check  # scikit-learn: settings are checked in fit
@@ -144,13 +127,13 @@ class FourierBasis(AbstractBasis):
         waves = np.stack([np.sin(angle), np.cos(angle)], axis=-1)
         return waves.reshape(len(X), -1)
 
-    def _names(self, names: list[str]) -> list[str]:
+    def _names_out(self, names: list[str]) -> list[str]:
         orders = range(1, int(self.order) + 1)
         return [f"{f}{k}({n})" for n in names for k in orders for f in ("sin", "cos")]
 
 
 class NaturalSpline(AbstractBasis):
-    r"""Natural cubic splines: smooth, cubic between knots, straight lines beyond the ends.
+    r"""Natural cubic splines: smooth, cubic between knots, linear beyond the outer knots.
 
     With knots $ξ_1 < ... < ξ_K$ the columns are x and, for k = 1 ... K−2,
 
@@ -158,10 +141,10 @@ class NaturalSpline(AbstractBasis):
       d_k(x) = \frac{(x-ξ_k)_+^3 - (x-ξ_K)_+^3}{ξ_K - ξ_k},$$
 
     in units of the range of the column. Knots lie at quantiles of the rows that have
-    weight; a column with few values has fewer.
+    weight; a column with few different values has fewer knots.
 
     Args:
-        n_knots: K, for each column.
+        n_knots: K, the number of knots for each column.
     """
 
     @no_type_check  # scikit-learn: settings are checked in fit
@@ -178,7 +161,7 @@ class NaturalSpline(AbstractBasis):
         parts = [natural_spline(X[:, j], k) for j, k in enumerate(self.knots_)]
         return np.concatenate(parts, axis=1)
 
-    def _names(self, names: list[str]) -> list[str]:
+    def _names_out(self, names: list[str]) -> list[str]:
         return [
             name if k == 0 else f"spline{k}({name})"
             for name, knots in zip(names, self.knots_, strict=True)
@@ -189,31 +172,31 @@ class NaturalSpline(AbstractBasis):
 def knots_at(
     x: Float[np.ndarray, " n"], w: Float[np.ndarray, " n"], levels: np.ndarray
 ) -> Float[np.ndarray, " K"]:
-    """Quantiles of the values that have weight, none twice."""
-    values, where = np.unique(x[w > 0], return_inverse=True)
-    each = np.bincount(where, w[w > 0])
-    places = np.unique(quantiles(values[:, None], each, levels)[:, 0])
-    apart = np.diff(places) > 1e-9 * (places[-1] - places[0])
-    return places[np.r_[True, apart]]
+    """The different quantiles, at these levels, of the values that have weight."""
+    values, index = np.unique(x[w > 0], return_inverse=True)
+    weights = np.bincount(index, w[w > 0])
+    knots = np.unique(quantiles(values[:, None], weights, levels)[:, 0])
+    distinct = np.diff(knots) > 1e-9 * (knots[-1] - knots[0])
+    return knots[np.r_[True, distinct]]
 
 
 def natural_spline(
     x: Float[np.ndarray, " n"], knots: Float[np.ndarray, " K"]
 ) -> Float[np.ndarray, "n k"]:
-    """x and K − 2 columns that bend, in units of the range of the knots."""
+    """x and K − 2 non-linear columns, in units of the range of the knots."""
     if len(knots) < 3:
         return x[:, None]
     unit = knots[-1] - knots[0]
-    t, places = (x - knots[0]) / unit, (knots - knots[0]) / unit
-    cubes = np.maximum(t[:, None] - places, 0.0) ** 3
-    d = (cubes[:, :-1] - cubes[:, -1:]) / (places[-1] - places[:-1])
+    t, scaled = (x - knots[0]) / unit, (knots - knots[0]) / unit
+    cubes = np.maximum(t[:, None] - scaled, 0.0) ** 3
+    d = (cubes[:, :-1] - cubes[:, -1:]) / (scaled[-1] - scaled[:-1])
     return np.column_stack([x, d[:, :-1] - d[:, -1:]])
 
 
 def _product_name(factors: list[str]) -> str:
-    """x, x^2, x·y."""
-    found = []
+    """The name of a product of columns, such as x^2 or x·y."""
+    powers = []
     for name in dict.fromkeys(factors):
         power = factors.count(name)
-        found.append(name if power == 1 else f"{name}^{power}")
-    return "·".join(found)
+        powers.append(name if power == 1 else f"{name}^{power}")
+    return "·".join(powers)

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 Writer = Callable[[slice, np.ndarray], None]
-"""Given some rows, write them into a block of as many."""
-ROWS = 4096
+"""A function of some rows and the block of the output that it fills for them."""
+BLOCK_ROWS = 4096
 
 
 def blocks(n: int) -> Iterator[slice]:
-    """All of n rows, some at a time."""
-    return (slice(first, first + ROWS) for first in range(0, n, ROWS))
+    """Slices that divide n rows into blocks."""
+    return (slice(first, first + BLOCK_ROWS) for first in range(0, n, BLOCK_ROWS))
 
 
 def write_blocks(out: np.ndarray, *writers: Writer) -> None:
@@ -22,7 +22,7 @@ def write_blocks(out: np.ndarray, *writers: Writer) -> None:
 
 
 def copier(values: np.ndarray) -> Writer:
-    """A writer of values that are there already."""
+    """A writer of values that are computed already."""
 
     def write(rows: slice, block: np.ndarray) -> None:
         block[:] = values[rows]

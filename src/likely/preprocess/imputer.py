@@ -1,20 +1,19 @@
-"""Missing numbers: a value in their place, and a column that says where."""
+"""Imputation: a value in place of each missing number, and a column that marks it."""
 
 from typing import Any, no_type_check
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from likely.core.checks import InputError
-from likely.preprocess.rows import fit_rows, names_in, use_rows
-from likely.preprocess.statistics import fill, moments, quantiles
+from likely.preprocess.statistics import column_moments, fill, quantiles
+from likely.preprocess.transformer import AbstractTransformer
+from likely.preprocess.validation import new_rows, training_rows
 
 STRATEGIES = ("mean", "median", "most_frequent", "constant")
 
 
-class Imputer(TransformerMixin, BaseEstimator):
-    """Fill what is missing, and mark it.
+class Imputer(AbstractTransformer):
+    """Fills missing values, and appends indicators of where they were.
 
     A column that is missing in every row is filled with 0 (or `fill_value`).
 
@@ -25,9 +24,11 @@ class Imputer(TransformerMixin, BaseEstimator):
             missing among the rows that were learned from.
 
     Attributes:
-        statistics_: what is filled in, (d,).
+        statistics_: the value that is filled in, (d,).
         indicated_: which columns have an indicator, (d,) of bool.
     """
+
+    _input_tags = ("allow_nan",)
 
     @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
@@ -41,52 +42,40 @@ class Imputer(TransformerMixin, BaseEstimator):
         self.fill_value = fill_value
         self.add_indicator = add_indicator
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Imputer":
-        """Learn what to fill in from the rows that have weight."""
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         if self.strategy not in STRATEGIES:
             raise InputError(
                 f"strategy is {self.strategy!r}; give one of {', '.join(STRATEGIES)}."
             )
-        X, w = fit_rows(self, X, sample_weight)
-        gone = np.isnan(X)
-        empty = gone.all(axis=0)
-        self.statistics_ = np.where(empty, float(self.fill_value), self._fillers(X, w))
-        self.indicated_ = gone.any(axis=0) & self.add_indicator
-        return self
+        X, w = training_rows(self, X, sample_weight)
+        missing = np.isnan(X)
+        empty = missing.all(axis=0)
+        values = self._fill_values(X, w)
+        self.statistics_ = np.where(empty, float(self.fill_value), values)
+        self.indicated_ = missing.any(axis=0) & self.add_indicator
 
-    def _fillers(self, X: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def _fill_values(self, X: np.ndarray, w: np.ndarray) -> np.ndarray:
         if self.strategy == "mean":
-            return moments(X, w).mean
+            return column_moments(X, w).mean
         if self.strategy == "median":
             return quantiles(X, w, np.array([0.5]))[0]
         if self.strategy == "most_frequent":
             return np.array([_mode(column, w) for column in X.T])
         return np.full(X.shape[1], float(self.fill_value))
 
-    def transform(self, X: Any) -> np.ndarray:
-        """X without NaN, and the indicators after it."""
-        check_is_fitted(self)
-        X = use_rows(self, X)
-        marks = np.isnan(X[:, self.indicated_]).astype(np.float64)
-        return np.concatenate([fill(X, self.statistics_), marks], axis=1)
+    def _transform(self, X: Any) -> np.ndarray:
+        X = new_rows(self, X)
+        indicators = np.isnan(X[:, self.indicated_]).astype(np.float64)
+        return np.concatenate([fill(X, self.statistics_), indicators], axis=1)
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names, and those of the indicators with `_missing`."""
-        check_is_fitted(self)
-        names = names_in(self, input_features)
-        marks = [f"{name}_missing" for name in names[self.indicated_]]
-        return np.array([*names, *marks], dtype=object)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+    def _names_out(self, names: list[str]) -> list[str]:
+        return names + [f"{names[j]}_missing" for j in np.flatnonzero(self.indicated_)]
 
 
 def _mode(column: np.ndarray, w: np.ndarray) -> float:
-    """The value with most weight, the least of those with as much."""
-    here = ~np.isnan(column)
-    if not here.any():
+    """The value of most weight; of several such values the smallest."""
+    present = ~np.isnan(column)
+    if not present.any():
         return 0.0
-    values, place = np.unique(column[here], return_inverse=True)
-    return float(values[np.argmax(np.bincount(place, weights=w[here]))])
+    values, index = np.unique(column[present], return_inverse=True)
+    return float(values[np.argmax(np.bincount(index, weights=w[present]))])

@@ -4,36 +4,33 @@ from collections.abc import Sequence
 from typing import Any, no_type_check
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from likely.core.checks import InputError
 from likely.data.columns import Levels
-from likely.preprocess.blocks import Writer, write_blocks
+from likely.preprocess.blocks import Writer
+from likely.preprocess.encoder import AbstractEncoder
 from likely.preprocess.levels import (
     MISSING,
     UNKNOWN,
     Tally,
-    fit_levels,
+    codes_among,
     in_order,
-    place,
     tally,
-    use_levels,
+    training_levels,
 )
-from likely.preprocess.rows import names_in
 
-UNKNOWNS = ("infrequent_if_exist", "ignore", "error")
+HANDLE_UNKNOWN = ("infrequent_if_exist", "ignore", "error")
 
 
-class OneHotEncoder(TransformerMixin, BaseEstimator):
-    """One column for each category; rare ones share a column, so does what is missing.
+class OneHotEncoder(AbstractEncoder):
+    """Encodes each category as a column of 0 and 1; rare categories share a column.
 
-    Missing values have a column of their own where some were seen; a row of zeros
-    stands for a category that was not.
+    Missing values have a column of their own where some were seen in `fit`; a category
+    that was not seen becomes a row of zeros.
 
     Args:
-        max_categories: at most so many columns for a feature, those of most weight and
-            one for the others; None for all.
+        max_categories: the largest number of columns of a feature: the categories of
+            most weight, and one column for the others; None for no limit.
         min_frequency: categories of less weight than this join the others.
         drop: "first" leaves the first column of each feature out, for linear models
             without penalty; None keeps all.
@@ -41,9 +38,9 @@ class OneHotEncoder(TransformerMixin, BaseEstimator):
             "infrequent_if_exist" joins the others, or zeros; "ignore" zeros; "error".
 
     Attributes:
-        categories_: the words that have a column, in order, for each feature.
+        categories_: the categories of each feature that have a column, in order.
         grouped_: whether a feature has a column for the others, (d,) of bool.
-        missing_: whether it has one for what is missing, (d,) of bool.
+        missing_: whether it has a column for missing values, (d,) of bool.
     """
 
     @no_type_check  # scikit-learn: settings are checked in fit
@@ -60,28 +57,27 @@ class OneHotEncoder(TransformerMixin, BaseEstimator):
         self.drop = drop
         self.handle_unknown = handle_unknown
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "OneHotEncoder":
-        """Learn the categories of the rows that have weight."""
-        columns, w = fit_levels(self, X, sample_weight)
-        return self.fit_tallies([tally(levels, w) for levels in columns])
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        columns, w = training_levels(self, X, sample_weight)
+        self.fit_tallies([tally(levels, w) for levels in columns])
 
     def fit_tallies(self, tallies: Sequence[Tally]) -> "OneHotEncoder":
-        """Learn from the weight of each word, column by column."""
+        """Learn from the weights of the categories, one tally for each feature."""
         self._check_parameters()
         kept = [self._kept(found) for found in tallies]
         self.categories_ = kept
         self.grouped_ = np.array(
             [
-                len(words) < len(found.words)
-                for words, found in zip(kept, tallies, strict=True)
+                len(categories) < len(found.weights)
+                for categories, found in zip(kept, tallies, strict=True)
             ]
         )
         self.missing_ = np.array([found.missing > 0 for found in tallies])
         return self
 
     def _check_parameters(self) -> None:
-        if self.handle_unknown not in UNKNOWNS:
-            known = ", ".join(UNKNOWNS)
+        if self.handle_unknown not in HANDLE_UNKNOWN:
+            known = ", ".join(HANDLE_UNKNOWN)
             raise InputError(
                 f"handle_unknown is {self.handle_unknown!r}; give one of {known}."
             )
@@ -91,43 +87,36 @@ class OneHotEncoder(TransformerMixin, BaseEstimator):
             raise InputError("max_categories must be at least 1, or None.")
 
     def _kept(self, found: Tally) -> list[str]:
-        """The words with a column of their own."""
-        words = in_order(list(found.words))
+        """The categories with a column of their own."""
+        weights = found.weights
+        kept = in_order(list(weights))
         if self.min_frequency is not None:
-            words = [word for word in words if found.words[word] >= self.min_frequency]
+            kept = [c for c in kept if weights[c] >= self.min_frequency]
         limit = self.max_categories
-        if limit is not None and len(found.words) > limit and len(words) >= limit:
-            heavy = sorted(words, key=lambda word: -found.words[word])[: limit - 1]
-            words = [word for word in words if word in set(heavy)]
-        return words
-
-    def transform(self, X: Any) -> np.ndarray:
-        """(n, columns) of 0.0 and 1.0."""
-        check_is_fitted(self)
-        columns = use_levels(self, X)
-        out = np.zeros((len(columns[0].codes), int(self.widths().sum())))
-        write_blocks(out, self.writer(columns))
-        return out
+        if limit is not None and len(weights) > limit and len(kept) >= limit:
+            common = sorted(kept, key=lambda c: -weights[c])[: limit - 1]
+            kept = [c for c in kept if c in set(common)]
+        return kept
 
     def widths(self) -> np.ndarray:
-        """(d,) how many columns each feature becomes."""
-        words = np.array([len(words) for words in self.categories_])
-        return words + self.grouped_ + self.missing_ - (self.drop == "first")
+        """(d,) the number of columns that each feature becomes."""
+        counts = np.array([len(categories) for categories in self.categories_])
+        return counts + self.grouped_ + self.missing_ - (self.drop == "first")
 
     def writer(self, columns: Sequence[Levels]) -> Writer:
-        """What sets the ones in a block of zeros."""
+        """A function that sets the ones in a block of zeros."""
         starts = np.cumsum(self.widths()) - self.widths()
-        places = []
+        features = []
         for j, levels in enumerate(columns):
-            where = self._columns(j, levels)
-            whole = not len(where) or where.min() >= 0
-            places.append((starts[j], where, whole))
+            column = self._columns(j, levels)
+            complete = not len(column) or column.min() >= 0
+            features.append((starts[j], column, complete))
 
         def write(rows: slice, block: np.ndarray) -> None:
             every = np.arange(len(block))
-            for start, where, whole in places:
-                here = where[rows]
-                if whole:
+            for start, column, complete in features:
+                here = column[rows]
+                if complete:
                     block[every, start + here] = 1.0
                 else:
                     known = here >= 0
@@ -136,43 +125,35 @@ class OneHotEncoder(TransformerMixin, BaseEstimator):
         return write
 
     def _columns(self, j: int, levels: Levels) -> np.ndarray:
-        """(n,) the column of each row, negative for none."""
-        words = self.categories_[j]
-        others = len(words) if self.grouped_[j] else UNKNOWN
-        where = place(levels, words)
+        """(n,) the column of each row's 1 among those of feature j, negative for none."""
+        categories = self.categories_[j]
+        others = len(categories) if self.grouped_[j] else UNKNOWN
+        column = codes_among(levels, categories)
         if self.handle_unknown == "error" and not self.grouped_[j]:
-            self._refuse(j, levels, where)
+            self._refuse_unknown(j, levels, column)
         if self.handle_unknown != "ignore":
-            where = np.where(where == UNKNOWN, others, where)
+            column = np.where(column == UNKNOWN, others, column)
         if self.missing_[j]:
-            last = len(words) + int(self.grouped_[j])
-            where = np.where(where == MISSING, last, where)
-        return where - (self.drop == "first")
+            last = len(categories) + int(self.grouped_[j])
+            column = np.where(column == MISSING, last, column)
+        return column - (self.drop == "first")
 
-    def _refuse(self, j: int, levels: Levels, where: np.ndarray) -> None:
-        unknown = np.flatnonzero(where == UNKNOWN)
+    def _refuse_unknown(self, j: int, levels: Levels, codes: np.ndarray) -> None:
+        unknown = np.flatnonzero(codes == UNKNOWN)
         if len(unknown):
-            word = levels.words[levels.codes[unknown[0]]]
+            category = levels.categories[levels.codes[unknown[0]]]
             name = getattr(self, "feature_names_in_", np.arange(j + 1))[j]
             raise InputError(
-                f"column {str(name)!r} has {word!r} in row {unknown[0]}, which was not "
-                "seen in fit; pass handle_unknown='ignore' to let it pass."
+                f"column {str(name)!r} has {category!r} in row {unknown[0]}, which was "
+                "not seen in fit; pass handle_unknown='ignore' to let it pass."
             )
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """`color_red`, `color_other`, `color_missing`."""
-        check_is_fitted(self)
-        names = []
-        for j, feature in enumerate(names_in(self, input_features)):
+    def _names_out(self, names: list[str]) -> list[str]:
+        """Names such as `color_red`, `color_other` and `color_missing`."""
+        found = []
+        for j, feature in enumerate(names):
             ends = [*self.categories_[j]]
             ends += ["other"] * bool(self.grouped_[j])
             ends += ["missing"] * bool(self.missing_[j])
-            names += [f"{feature}_{end}" for end in ends[self.drop == "first" :]]
-        return np.array(names, dtype=object)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        return tags
+            found += [f"{feature}_{end}" for end in ends[self.drop == "first" :]]
+        return found

@@ -4,32 +4,30 @@ from collections.abc import Sequence
 from typing import Any, no_type_check
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from likely.data.columns import Levels
 from likely.preprocess.blocks import Writer, copier
+from likely.preprocess.encoder import AbstractEncoder
 from likely.preprocess.levels import (
     MISSING,
     UNKNOWN,
     Tally,
-    fit_levels,
+    codes_among,
     in_order,
-    place,
     tally,
-    use_levels,
+    training_levels,
 )
 
 
-class OrdinalEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """The place of each category among those seen, in their order.
+class OrdinalEncoder(AbstractEncoder):
+    """Encodes each category as its index among those seen, in their order.
 
     Args:
-        unknown_value: for a category that was not seen in `fit`.
-        encoded_missing_value: for what is missing.
+        unknown_value: the code of a category that was not seen in `fit`.
+        encoded_missing_value: the code of a missing value.
 
     Attributes:
-        categories_: the words, in order, for each feature.
+        categories_: the categories of each feature, in order.
     """
 
     @no_type_check  # scikit-learn: settings are checked in fit
@@ -42,41 +40,32 @@ class OrdinalEncoder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.unknown_value = unknown_value
         self.encoded_missing_value = encoded_missing_value
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "OrdinalEncoder":
-        """Learn the categories of the rows that have weight."""
-        columns, w = fit_levels(self, X, sample_weight)
-        return self.fit_tallies([tally(levels, w) for levels in columns])
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        columns, w = training_levels(self, X, sample_weight)
+        self.fit_tallies([tally(levels, w) for levels in columns])
 
     def fit_tallies(self, tallies: Sequence[Tally]) -> "OrdinalEncoder":
-        """Learn from the weight of each word, column by column."""
-        self.categories_ = [in_order(list(found.words)) for found in tallies]
+        """Learn from the weights of the categories, one tally for each feature."""
+        self.categories_ = [in_order(list(found.weights)) for found in tallies]
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
-        """(n, d) of places."""
-        check_is_fitted(self)
-        return self._places(use_levels(self, X))
-
     def widths(self) -> np.ndarray:
-        """(d,) of ones: each feature stays one column."""
+        """(d,) ones: each feature stays one column."""
         return np.ones(len(self.categories_), int)
 
     def writer(self, columns: Sequence[Levels]) -> Writer:
-        """What writes the places of some rows."""
-        return copier(self._places(columns))
+        """A function that writes the codes of some rows into a block."""
+        return copier(self._codes(columns))
 
-    def _places(self, columns: Sequence[Levels]) -> np.ndarray:
+    def _codes(self, columns: Sequence[Levels]) -> np.ndarray:
+        """(n, d) of codes."""
         out = np.zeros((len(columns[0].codes), len(columns)))
         for j, levels in enumerate(columns):
-            where = place(levels, self.categories_[j])
-            out[:, j] = where
-            out[where == UNKNOWN, j] = self.unknown_value
-            out[where == MISSING, j] = self.encoded_missing_value
+            codes = codes_among(levels, self.categories_[j])
+            out[:, j] = codes
+            out[codes == UNKNOWN, j] = self.unknown_value
+            out[codes == MISSING, j] = self.encoded_missing_value
         return out
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        return tags
+    def _names_out(self, names: list[str]) -> list[str]:
+        return names

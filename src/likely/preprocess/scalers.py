@@ -1,21 +1,21 @@
-"""Scaling: each column moved and stretched, by weighted statistics.
+"""Scaling: each column shifted and divided, by weighted statistics.
 
 Missing values (NaN) are left out of the statistics and stay missing.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, no_type_check
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from likely.core.checks import InputError
-from likely.preprocess.rows import fit_rows, use_rows
 from likely.preprocess.statistics import Affine, minmax, robust, standard
+from likely.preprocess.transformer import AbstractTransformer
+from likely.preprocess.validation import new_rows, training_rows
 
 
-class AbstractScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
+class AbstractScaler(AbstractTransformer):
     """A scaler: write `_affine`, get the transformer.
 
     Attributes:
@@ -23,23 +23,24 @@ class AbstractScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC)
         scale_: what is divided by, (d,).
     """
 
+    _input_tags = ("allow_nan",)
+
     center_: np.ndarray
     scale_: np.ndarray
 
     @abstractmethod
     def _affine(self, X: np.ndarray, w: np.ndarray) -> Affine:
-        """What rows and weights amount to."""
+        """The centre and the scale of each column."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None):
-        """Learn centre and scale from the rows that have weight."""
-        X, w = fit_rows(self, X, sample_weight)
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        X, w = training_rows(self, X, sample_weight)
         self.center_, self.scale_ = self._affine(X, w)
-        return self
 
-    def transform(self, X: Any) -> np.ndarray:
-        """(X − center) / scale."""
-        check_is_fitted(self)
-        return Affine(self.center_, self.scale_).apply(use_rows(self, X))
+    def _transform(self, X: Any) -> np.ndarray:
+        return Affine(self.center_, self.scale_).apply(new_rows(self, X))
+
+    def _names_out(self, names: list[str]) -> list[str]:
+        return names
 
     def inverse_transform(self, X: Any) -> np.ndarray:
         """X · scale + center."""
@@ -47,14 +48,9 @@ class AbstractScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC)
         X = np.asarray(X, dtype=np.float64)
         return Affine(self.center_, self.scale_).invert(X)
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
 
 class StandardScaler(AbstractScaler):
-    """Mean 0 and variance 1.
+    """Scales each column to mean 0 and variance 1.
 
     Args:
         with_mean: subtract the mean.
@@ -77,7 +73,7 @@ class StandardScaler(AbstractScaler):
 
 
 class RobustScaler(AbstractScaler):
-    """Median 0, quartiles one apart: outliers hardly count.
+    """Scales each column to median 0 and quartiles one apart: outliers hardly count.
 
     Args:
         quantile_range: the two quantiles, in percent.
@@ -98,7 +94,7 @@ class RobustScaler(AbstractScaler):
 
 
 class MinMaxScaler(AbstractScaler):
-    """The least value at one end of a range, the largest at the other.
+    """Scales each column to a range: its minimum to one end, its maximum to the other.
 
     Args:
         feature_range: the range; 0 to 1 by default.

@@ -12,39 +12,39 @@ import numpy as np
 
 def weighted_mean(targets: np.ndarray, w: np.ndarray) -> np.ndarray:
     """(targets,) the means over the rows that have weight."""
-    here = w > 0
-    return w[here] @ targets[here] / w[here].sum()
+    present = w > 0
+    return w[present] @ targets[present] / w[present].sum()
 
 
 def encoding(
-    where: np.ndarray, k: int, targets: np.ndarray, w: np.ndarray, smooth: str | float
+    codes: np.ndarray, k: int, targets: np.ndarray, w: np.ndarray, smooth: str | float
 ) -> np.ndarray:
-    """(k + 1, targets): e of each category, the last for what is missing.
+    """(k + 1, targets): e of each category, and last that of missing values.
 
     Args:
-        where: (n,) the category of each row, negative for what is missing.
-        k: how many categories there are.
+        codes: (n,) the category of each row, negative where it is missing.
+        k: the number of categories.
         targets: (n, targets).
         w: (n,) weights.
         smooth: "auto" for the λ above, or the weight of the overall mean.
     """
-    here = w > 0
-    where = np.where(where[here] < 0, k, where[here])
-    targets, w = targets[here], w[here]
+    present = w > 0
+    codes = np.where(codes[present] < 0, k, codes[present])
+    targets, w = targets[present], w[present]
     return np.stack(
-        [_shrunk(where, k + 1, y, w, smooth) for y in targets.T],
+        [_shrunk_means(codes, k + 1, y, w, smooth) for y in targets.T],
         axis=1,
     )
 
 
-def _shrunk(where, k: int, y, w, smooth: str | float) -> np.ndarray:
-    """λ ȳ_c + (1 − λ) ȳ."""
+def _shrunk_means(codes, k: int, y, w, smooth: str | float) -> np.ndarray:
+    """(k,) the means λ ȳ_c + (1 − λ) ȳ."""
     mean = w @ y / w.sum()
-    n = np.bincount(where, w, minlength=k)
+    n = np.bincount(codes, w, minlength=k)
     safe = np.where(n > 0, n, 1.0)
-    means = np.bincount(where, w * y, minlength=k) / safe
+    means = np.bincount(codes, w * y, minlength=k) / safe
     if smooth == "auto":
-        spread = np.bincount(where, w * (y - means[where]) ** 2, minlength=k) / safe
+        spread = np.bincount(codes, w * (y - means[codes]) ** 2, minlength=k) / safe
         signal = n * (w @ (y - mean) ** 2 / w.sum())
         share = np.divide(signal, signal + spread, out=np.zeros(k), where=signal > 0)
     else:

@@ -1,4 +1,4 @@
-"""The columns of a table as a table encoder reads them: numbers, dates, words."""
+"""The columns of a table as a table encoder reads them: numbers, dates, categories."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -7,22 +7,22 @@ import numpy as np
 import pyarrow as pa
 
 from likely.core.checks import InputError
-from likely.data.columns import Levels, as_levels, as_moments, as_numbers
+from likely.data.columns import Levels, as_levels, as_numbers, as_timestamps
 from likely.data.schema import Schema, unknown_column
 from likely.preprocess.date_parts import DateParts
-from likely.preprocess.levels import MISSING, UNKNOWN, place
+from likely.preprocess.levels import MISSING, UNKNOWN, codes_among
 
 
 class TableColumns(NamedTuple):
-    """Which columns are read as what."""
+    """The names of the columns that are read as numbers, dates and categories."""
 
     numbers: list[str]
     dates: list[str]
-    words: list[str]
+    categories: list[str]
 
     @classmethod
     def of(cls, schema: Schema) -> "TableColumns":
-        """By kind, those that can be used."""
+        """The columns of a schema that can be used, by their kind."""
         used = [column for column in schema if column.used]
         if not used:
             why = "; ".join(f"{c.name!r} {c.kind}: {c.reason}" for c in schema)
@@ -34,9 +34,9 @@ class TableColumns(NamedTuple):
         )
 
     def check(self, table: pa.Table) -> None:
-        """Refuse a table that lacks a column, with the nearest that it has."""
+        """Refuse a table that lacks a column, and name the most similar one it has."""
         known = set(table.column_names)
-        for name in (*self.numbers, *self.dates, *self.words):
+        for name in (*self.numbers, *self.dates, *self.categories):
             if name not in known:
                 raise InputError(unknown_column(name, table.column_names))
 
@@ -47,40 +47,40 @@ class TableColumns(NamedTuple):
         self.check(table)
         for name in self.numbers:
             values = as_numbers(table[name], name)
-            endless = np.isinf(values)
-            if endless.any():
-                row = int(np.argmax(endless))
+            infinite = np.isinf(values)
+            if infinite.any():
+                row = int(np.argmax(infinite))
                 raise InputError(f"column {name!r} contains infinity (row {row}).")
             yield values
         if parts is not None:
             yield from parts.apply(self.read_dates(table)).T
 
     def read_dates(self, table: pa.Table) -> list[np.ndarray]:
-        """Moments."""
+        """The timestamps of each column of dates."""
         self.check(table)
-        return [as_moments(table[name], name) for name in self.dates]
+        return [as_timestamps(table[name], name) for name in self.dates]
 
-    def read_words(self, table: pa.Table) -> list[Levels]:
-        """Codes and categories."""
+    def read_categories(self, table: pa.Table) -> list[Levels]:
+        """The levels of each column of categories or codes."""
         self.check(table)
-        return [as_levels(table[name], name) for name in self.words]
+        return [as_levels(table[name], name) for name in self.categories]
 
     def count(
         self, table: pa.Table, seen: Sequence[list[str]]
     ) -> dict[str, dict[str, int]]:
-        """How much is missing in each column, and how much is not in `seen`."""
+        """How many values of each column are missing, and how many not in `seen`."""
         numbers = zip(self.numbers, self.read_numbers(table, None), strict=True)
         dates = zip(self.dates, self.read_dates(table), strict=True)
         counts = {
             name: {"missing": int(np.isnan(values).sum()), "unseen": 0}
             for name, values in (*numbers, *dates)
         }
-        for name, levels, words in zip(
-            self.words, self.read_words(table), seen, strict=True
+        for name, levels, categories in zip(
+            self.categories, self.read_categories(table), seen, strict=True
         ):
-            where = place(levels, words)
+            codes = codes_among(levels, categories)
             counts[name] = {
-                "missing": int((where == MISSING).sum()),
-                "unseen": int((where == UNKNOWN).sum()),
+                "missing": int((codes == MISSING).sum()),
+                "unseen": int((codes == UNKNOWN).sum()),
             }
         return counts

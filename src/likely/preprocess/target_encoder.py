@@ -1,45 +1,48 @@
-"""Categories as the mean target they go with, shrunk and cross-fitted.
+"""Categories as the mean target of their rows, shrunk and cross-fitted.
 
-A row encoded with its own target inside would leak it; so `fit_transform` encodes each
-fold of rows by the others.
+An encoding that contains a row's own target would leak it; so `fit_transform` encodes
+each fold of rows by the others.
 """
 
+from collections.abc import Sequence
 from typing import Any, no_type_check
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from likely.core.checks import InputError, check_finite
 from likely.data.columns import Levels
 from likely.data.dataset import generator
 from likely.preprocess.blocks import Writer, copier
-from likely.preprocess.levels import fit_levels, in_order, place, tally, use_levels
-from likely.preprocess.rows import names_in
+from likely.preprocess.encoder import AbstractEncoder
+from likely.preprocess.levels import codes_among, in_order, tally, training_levels
 from likely.preprocess.shrinkage import encoding, weighted_mean
 
 
-class TargetEncoder(TransformerMixin, BaseEstimator):
-    """Each category as the mean of the target it goes with.
+class TargetEncoder(AbstractEncoder):
+    """Encodes each category as the mean target of its rows.
 
-    With classes, one column for each class (one for two classes: the share of the
-    second). Unknown categories get the overall mean; what is missing is a category.
+    With classes, there is one column for each class (for two classes one column: the
+    share of the second). Unknown categories get the overall mean; missing values are a
+    category.
 
     Args:
         target_type: "continuous", "binary", "multiclass", or "auto".
-        smooth: "auto" for the empirical-Bayes λ, or the weight of how many rows the
-            overall mean is worth.
-        cv: the folds of `fit_transform`.
-        random_state: for the folds; the same ones by default.
+        smooth: "auto" for the empirical-Bayes λ, or the weight of the overall mean, as
+            a number of rows.
+        cv: the number of folds of `fit_transform`.
+        random_state: seed of the folds; the same folds by default.
 
     Attributes:
-        categories_: the words, in order, for each feature.
-        encodings_: for each feature (categories + 1, targets); the last row is for what
-            is missing.
+        categories_: the categories of each feature, in order.
+        encodings_: for each feature (categories + 1, targets); the last row is for
+            missing values.
         target_mean_: (targets,).
-        classes_: the classes, where there are some.
+        classes_: the classes, if the target has some.
     """
+
+    _needs_target = True
 
     @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
@@ -55,51 +58,49 @@ class TargetEncoder(TransformerMixin, BaseEstimator):
         self.cv = cv
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "TargetEncoder":
-        """Learn from all rows that have weight."""
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._learn(X, y, sample_weight)
-        return self
 
-    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
-        """Learn, and encode each row by the folds it is not in."""
+    def fit_transform(
+        self, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> np.ndarray:
+        """Learn, and encode each fold of rows by the other folds."""
         columns, targets, w = self._learn(X, y, sample_weight)
         fold = self._folds(targets, w)
         out = np.empty((len(w), int(self.widths().sum())))
         for k in range(int(fold.max()) + 1):
             held_out = fold == k
             others = np.where(held_out, 0.0, w)
-            out[held_out] = self._fold(columns, targets, others, held_out)
+            out[held_out] = self._encoded_fold(columns, targets, others, held_out)
         return out
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Encode new rows by all rows that were learned from."""
-        check_is_fitted(self)
-        return self._encoded(use_levels(self, X), self.encodings_, self.target_mean_)
-
     def widths(self) -> np.ndarray:
-        """(d,) how many columns each feature becomes."""
+        """(d,) the number of columns that each feature becomes."""
         return np.full(len(self.categories_), len(self.target_mean_))
 
-    def writer(self, columns: list[Levels]) -> Writer:
-        """What writes the encodings of some rows."""
+    def writer(self, columns: Sequence[Levels]) -> Writer:
+        """A function that writes the encodings of some rows into a block."""
         return copier(self._encoded(columns, self.encodings_, self.target_mean_))
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names, with the class where there are several."""
-        check_is_fitted(self)
-        names = names_in(self, input_features)
+    def _names_out(self, names: list[str]) -> list[str]:
+        """The names, followed by the class where there are several columns."""
         if len(self.target_mean_) == 1:
-            return np.array(names, dtype=object)
-        ends = [f"{name}_{label}" for name in names for label in self.classes_]
-        return np.array(ends, dtype=object)
+            return names
+        return [f"{name}_{label}" for name in names for label in self.classes_]
 
-    # How it is learned -----------------------------------------------------------
+    # Learning --------------------------------------------------------------------
 
     def _learn(self, X: Any, y: Any, sample_weight: Any):
-        columns, w = fit_levels(self, X, sample_weight)
+        """Fit to all rows; returns the columns, the targets and the weights."""
+        if y is None:
+            raise InputError(
+                "TargetEncoder requires y to be passed, but the target y is None; "
+                "give the target of each row."
+            )
+        columns, w = training_levels(self, X, sample_weight)
         targets = self._targets(y, w)
         tallies = [tally(levels, w) for levels in columns]
-        self.categories_ = [in_order(list(found.words)) for found in tallies]
+        self.categories_ = [in_order(list(found.weights)) for found in tallies]
         self.target_mean_ = weighted_mean(targets, w)
         self.encodings_ = self._encodings(columns, targets, w)
         return columns, targets, w
@@ -126,7 +127,7 @@ class TargetEncoder(TransformerMixin, BaseEstimator):
         return ones[:, 1:] if len(self.classes_) == 2 else ones
 
     def _folds(self, targets: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """(n,) the fold of each row: shuffled, and even in each class."""
+        """(n,) the fold of each row: at random, stratified by class."""
         present = np.flatnonzero(w > 0)
         if self.cv < 2:
             raise InputError(f"cv is {self.cv}; give at least 2 folds.")
@@ -138,33 +139,28 @@ class TargetEncoder(TransformerMixin, BaseEstimator):
         fold[order] = np.arange(len(order)) % self.cv
         return fold
 
-    def _fold(self, columns, targets, w, held_out) -> np.ndarray:
-        """The rows held out, encoded by those of weight w."""
+    def _encoded_fold(self, columns, targets, w, held_out) -> np.ndarray:
+        """The held-out rows, encoded by the rows of weight w."""
         if not w.sum():
             return np.tile(self.target_mean_, len(columns))
-        rows = [Levels(levels.codes[held_out], levels.words) for levels in columns]
+        rows = [Levels(levels.codes[held_out], levels.categories) for levels in columns]
         mean = weighted_mean(targets, w)
         return self._encoded(rows, self._encodings(columns, targets, w), mean)
 
     def _encodings(self, columns, targets, w) -> list[np.ndarray]:
-        return [
-            encoding(place(levels, words), len(words), targets, w, self.smooth)
-            for levels, words in zip(columns, self.categories_, strict=True)
-        ]
+        """For each feature (categories + 1, targets)."""
+        found = []
+        for levels, categories in zip(columns, self.categories_, strict=True):
+            codes = codes_among(levels, categories)
+            found.append(encoding(codes, len(categories), targets, w, self.smooth))
+        return found
 
     def _encoded(self, columns, encodings, mean) -> np.ndarray:
-        """(n, features): tables of each word, then unknown (-2) and missing (-1)."""
+        """(n, columns): each row's entry in the encodings of its categories."""
         parts = []
         for j, levels in enumerate(columns):
-            words, missing = encodings[j][:-1], encodings[j][-1:]
-            table = np.concatenate([words, mean[None], missing])
-            parts.append(table[place(levels, self.categories_[j])])
+            known, missing = encodings[j][:-1], encodings[j][-1:]
+            # the codes of unknown and missing values are -2 and -1
+            table = np.concatenate([known, mean[None], missing])
+            parts.append(table[codes_among(levels, self.categories_[j])])
         return np.concatenate(parts, axis=1)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        return tags

@@ -1,4 +1,4 @@
-"""4. What needs estimators: cross-validation in one program, mixtures, importances."""
+"""4. What needs estimators: cross-validation, mixtures of predictors, importances."""
 
 import lazy_loader
 

@@ -1,39 +1,52 @@
-r"""Cross-validation as one program: folds are weights, so all fits are one `vmap`.
+r"""Cross-validation of any predictor: one compiled program where it has one, else a loop.
 
-For every fold j and every setting α the fit has weights $w\,t_j$ ($t_j$ is 0 on the rows held
-out) and is judged on the rows held out, in nats:
-$\text{nll}_{αj} = \sum_i w_i (1 - t_{ji})\,(-\log p_{αj}(y_i \mid x_i)) / \sum_i w_i (1 - t_{ji})$.
-What does not depend on α, such as the decomposition in ridge regression, is computed
-once for each fold; what does not depend on the fold, once.
+Every setting of a grid is fitted to the training rows of every fold j ($t_{ji} = 1$) and judged
+on the rows held out, in nats per unit of weight. For a setting α,
+
+$$\text{nll}_{αj} = \frac{\sum_i w_i (1 - t_{ji})\,(-\log p_{αj}(y_i \mid x_i))}
+                         {\sum_i w_i (1 - t_{ji})}.$$
+
+Linear models and networks have a pure core: a fold is a vector of weights, and all fits are
+one `vmap`. What does not depend on α, such as the decomposition in ridge regression, is
+computed once for each fold; what does not depend on the fold, once. Whatever else there is
+(another estimator, a parameter that is not a number, folds that leave out some rows) is fitted
+one after another, with the same meaning.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, PyTree
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 
+from likely.base.learning import held_out_fits
+from likely.base.rows import fill_absent_targets, weights_of
 from likely.core.checks import InputError
-from likely.core.precision import float64
 from likely.core.random import key_of
-from likely.estimators.linear import held_out, places
-from likely.estimators.shell import AbstractPredictor
+from likely.evaluate.cross_validation import (
+    check_folds,
+    complementary_weights,
+    cv_splits,
+)
+from likely.selection.refits import TableRows, refit_on_folds
 
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """What cross-validation found; m settings, j folds.
+    """What cross-validation found, for m settings and j folds.
 
     Attributes:
         params: the m settings.
         nll: (m, j) held-out negative log-likelihood, nats per unit of weight.
-        phi: the parameters of all fits, leading axes (m, j).
+        phi: the parameters of all fits, leading axes (m, j), where they were one program;
+            None where they were a loop.
     """
 
-    params: list[dict[str, float]]
+    params: list[dict[str, Any]]
     nll: Float[np.ndarray, "m j"]
     phi: PyTree
 
@@ -44,58 +57,134 @@ class CrossValidation:
 
     @property
     def standard_error(self) -> Float[np.ndarray, " m"]:
-        """Of `mean_nll`, from the spread over folds."""
-        return self.nll.std(1, ddof=1) / np.sqrt(self.nll.shape[1])
+        """The standard error of `mean_nll`, from the spread over folds."""
+        m, j = self.nll.shape
+        return self.nll.std(1, ddof=1) / np.sqrt(j) if j > 1 else np.full(m, np.nan)
 
     @property
-    def best_params(self) -> dict[str, float]:
+    def best_index(self) -> int:
+        """The position in `params` of the setting with the lowest held-out nats."""
+        return int(np.argmin(self.mean_nll))
+
+    @property
+    def best_params(self) -> dict[str, Any]:
         """The setting with the lowest held-out nats."""
-        return self.params[int(np.argmin(self.mean_nll))]
+        return self.params[self.best_index]
 
 
 def cross_validate(
-    estimator: AbstractPredictor,
+    estimator: Any,
     X: Any,
     y: Any,
     *,
     grid: Mapping[str, Any] | None = None,
     cv: Any = 5,
     sample_weight: Any = None,
+    groups: Any = None,
 ) -> CrossValidation:
-    """Fit every setting of a grid on every fold, in one compiled program.
+    """Fit every setting of a grid on every fold, and judge it on the rows held out.
+
+    The estimator is left as it is: copies are fitted. A prediction is judged by
+    `nll` (for models of ours: at the fitted parameters); a classifier without it by its
+    `predict_proba`. A regressor that predicts numbers only is the mean of a normal
+    distribution; its scale is the error on five inner folds of the training rows (the
+    errors on the rows it was fitted to would be too small), so each fit is six.
 
     Args:
-        estimator: one of `likely.estimators`.
-        X: (n, d) inputs.
+        estimator: any predictor of `likely` or scikit-learn, or a pipeline.
+        X: (n, d) inputs: an array, a sparse matrix or a frame.
         y: (n,) targets.
-        grid: values for numeric hyper-parameters, such as `{"alpha": [0.1, 1.0]}`.
+        grid: values of parameters, such as `{"alpha": [0.1, 1.0]}`; of the steps of a
+            pipeline `{"ridge__alpha": [0.1, 1.0]}`. Every combination is a setting.
         cv: the number of folds, a scikit-learn splitter, or an iterable of splits.
-        sample_weight: how often each row counts.
+        sample_weight: how often each row counts, in fits and in judgements.
+        groups: what each row belongs to, for splitters such as `GroupKFold`.
     """
-    batch = estimator._batch(X, y, sample_weight)
-    train = held_out.training_weights(cv, batch, is_classifier(estimator))
-    params, hypers = _settings(estimator, grid or {})
-    learner = estimator._learner(batch.y)
-    learner.family.check(batch.y, batch.w)
-    with float64():
-        key = key_of(getattr(estimator, "random_state", 0))
-        phi, nll = places.fits(estimator, learner, key, hypers, batch, train=train)
-    places.forget_inputs(estimator)
-    return CrossValidation(params, nll, phi)
+    params = _settings(estimator, grid or {})
+    w = weights_of(sample_weight, len(y))
+    targets = np.asarray(fill_absent_targets(y, w))
+    classes = bool(is_classifier(estimator))
+    splits = cv_splits(cv, targets, X, classes=classes, groups=groups)
+    check_folds(splits, w)
+    train = complementary_weights(splits, len(w))
+    if train is not None:
+        fits = _fit_as_program(estimator, (X, y, sample_weight), params, train)
+        if fits is not None:
+            return CrossValidation(params, fits[1], fits[0])
+    labels = np.unique(targets[w > 0]) if classes else None
+    rows = TableRows(X, targets, w, None if groups is None else np.asarray(groups))
+    nll = [refit_on_folds(_with(estimator, p), rows, splits, labels) for p in params]
+    return CrossValidation(params, np.array(nll), None)
 
 
-def _settings(estimator: AbstractPredictor, grid: Mapping[str, Any]):
-    """The settings as dictionaries, and as arrays with one entry for each."""
-    fixed = estimator._hyper()
-    unknown = [name for name in grid if name not in fixed]
-    if unknown:
-        raise InputError(
-            f"{type(estimator).__name__} has no numeric hyper-parameter {unknown[0]!r}; "
-            f"it has {list(fixed) or 'none'}."
-        )
-    values = [np.asarray(v).tolist() for v in grid.values()]
-    params = [dict(zip(grid, row, strict=True)) for row in product(*values)]
-    rows = [
-        type(estimator)(**estimator.get_params(deep=False) | p)._hyper() for p in params
-    ]
-    return params, {name: np.array([row[name] for row in rows]) for name in fixed}
+def _settings(estimator: Any, grid: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every combination of the values, the last parameter changing first."""
+    known, columns = estimator.get_params(), []
+    for name, values in grid.items():
+        if name not in known:
+            raise InputError(
+                f"{type(estimator).__name__} has no parameter {name!r}; "
+                f"it has {', '.join(known) or 'none'}."
+            )
+        column = [] if isinstance(values, str) or not np.iterable(values) else values
+        columns.append([v.item() if isinstance(v, np.generic) else v for v in column])
+        if not columns[-1]:
+            raise InputError(
+                f"grid has {values!r} for {name!r}; give a list of one or more values."
+            )
+    return [dict(zip(grid, row, strict=True)) for row in product(*columns)]
+
+
+def _with(estimator: Any, params: dict[str, Any]) -> Any:
+    """A copy of the estimator with this setting; also the values are copies."""
+    copy: Any = clone(estimator)
+    own: Any = clone(params, safe=False)  # pyright: ignore[reportArgumentType]
+    return copy.set_params(**own)
+
+
+def _fit_as_program(
+    estimator: Any,
+    data: tuple[Any, Any, Any],
+    params: list[dict[str, Any]],
+    train: Float[np.ndarray, "j n"],
+) -> tuple[PyTree, Float[np.ndarray, "m j"]] | None:
+    """φ and held-out nats of all fits from one program, or None where there is none.
+
+    There is none for estimators without a pure core, for parameters that are not its
+    numbers, where y has no distribution or one for each pixel, and where the estimator
+    changes the weights (`class_weight`): they depend on the training rows, and the rows
+    held out are judged without them.
+    """
+    if not hasattr(estimator, "_problem"):
+        return None
+    hypers = _numeric_settings(estimator, params)
+    if hypers is None:
+        return None
+    model: Any = clone(estimator)
+    problem = model._problem(*data)
+    if problem is None or problem.learner.family is None:
+        return None
+    batch, family = problem.batch, problem.learner.family
+    for_each_pixel = batch.y.ndim > 1 + family.multivariate
+    own_weights = not np.array_equal(batch.w, weights_of(data[2], len(batch.w)))
+    if for_each_pixel or own_weights:
+        return None
+    family.check(batch.y, batch.w)
+    key = key_of(getattr(model, "random_state", 0))
+    return held_out_fits(problem, key, hypers, train)
+
+
+def _numeric_settings(
+    estimator: Any, params: list[dict[str, Any]]
+) -> dict[str, np.ndarray] | None:
+    """(m,) values of each hyper-parameter of the core; None where one is no number."""
+    names = list(estimator._hyper())
+    settings = [_with(estimator, p) for p in params]
+    if not set(params[0]) <= set(names) or not all(
+        isinstance(getattr(setting, name, 0.0), Real)
+        for setting in settings
+        for name in names
+    ):
+        return None
+    each = [setting._hyper() for setting in settings]
+    return {name: np.array([hyper[name] for hyper in each]) for name in names}

@@ -1,8 +1,8 @@
-r"""Partial dependence: the mean prediction as one feature moves.
+r"""Partial dependence: the mean prediction as one feature changes.
 
-$\bar f_j(v) = \sum_i w_i\, f(x_i \text{ with } x_{ij} = v) / \sum_i w_i$: it is what the model
-says, not what would happen in the world; where features depend on each other it asks the
-model about rows that do not occur. The curves of single rows show what the mean hides.
+$\bar f_j(v) = \sum_i w_i\, f(x_i \text{ with } x_{ij} = v) / \sum_i w_i$ describes the model, not
+what would happen in the world; where features depend on each other it averages predictions
+for rows that do not occur. The curves of single rows show what the mean hides.
 """
 
 from typing import Any, NamedTuple
@@ -13,14 +13,14 @@ from likely.core.checks import InputError, check_weights
 
 
 class PartialDependence(NamedTuple):
-    """The grid, the mean prediction, and that of each row."""
+    """The mean prediction, and that of each row, over a grid of values."""
 
     grid: np.ndarray
-    """(g,)."""
+    """(g,) values of the feature."""
     mean: np.ndarray
-    """(g,), or (g, c) probabilities of classes."""
+    """(g,) mean predictions, or (g, c) mean probabilities of classes."""
     rows: np.ndarray
-    """(n, g), or (n, g, c)."""
+    """(n, g) predictions for each row, or (n, g, c) probabilities."""
 
 
 def partial_dependence(
@@ -35,11 +35,11 @@ def partial_dependence(
     """The mean prediction over a grid of values of one feature.
 
     Args:
-        estimator: fitted.
+        estimator: a fitted predictor.
         X: (n, d) rows to average over.
-        feature: the column.
-        points: length of the grid, from the 1st to the 99th percentile.
-        grid: values to ask for instead.
+        feature: the number of the column.
+        points: the length of the grid, from the 1st to the 99th percentile.
+        grid: the values to use instead.
         sample_weight: how often each row counts.
     """
     X = np.array(X, dtype=np.float64)
@@ -57,10 +57,11 @@ def partial_dependence(
             values = np.linspace(low, high, points)
         grid = values
     grid = np.asarray(grid, dtype=np.float64)
-    ask = getattr(estimator, "predict_proba", None) or estimator.predict
+    predict = getattr(estimator, "predict_proba", None) or estimator.predict
     rows = []
     for value in grid:
         X[:, feature] = value
-        rows.append(ask(X))
-    said = np.stack(rows, axis=1)
-    return PartialDependence(grid, np.tensordot(w / w.sum(), said, 1), said)
+        rows.append(predict(X))
+    predictions = np.stack(rows, axis=1)
+    mean = np.tensordot(w / w.sum(), predictions, 1)
+    return PartialDependence(grid, mean, predictions)

@@ -14,12 +14,14 @@ class Ensemble(AbstractMixture):
     Args:
         estimators: a list of predictors, or of pairs (name, predictor).
         weights: one for each, or None: all equal.
-        cv: folds for the error of regressors that give numbers only.
+        cv: folds from which the scale of errors is learned for regressors that predict
+            numbers only.
 
     Attributes:
-        members_: fitted.
-        weights_: that sum to one.
-        names_: of the members.
+        members_: the fitted members.
+        weights_: (m,) π, with sum one.
+        names_: the names of the members.
+        scales_: (m,) scales of errors; 1 where a member has a distribution.
     """
 
     @no_type_check  # scikit-learn: settings are looked at in fit
@@ -32,7 +34,7 @@ class Ensemble(AbstractMixture):
     def _needs_folds(self) -> bool:
         return False
 
-    def _weigh(self, held: np.ndarray | None, w: np.ndarray) -> np.ndarray:
+    def _weigh(self, held_out: np.ndarray | None, w: np.ndarray) -> np.ndarray:
         m = len(self.estimators)
         weights = (
             np.ones(m) if self.weights is None else np.asarray(self.weights, float)

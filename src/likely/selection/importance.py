@@ -1,9 +1,9 @@
-r"""Permutation importance: how much worse a model does without what a column says.
+r"""Permutation importance: how much worse a model predicts without the values of a column.
 
-Shuffling column j of held-out rows breaks its tie with y and keeps its distribution. The
+Shuffling column j of held-out rows breaks its dependence on y and keeps its distribution. The
 importance is the mean increase of the loss, $\frac1n\sum_i (l_i^{(j)} - l_i)$, averaged over
-shuffles; its standard error is that of the mean over rows, so it says how far the finite
-number of rows can be trusted. Of two columns that say the same thing, neither is needed.
+shuffles; its standard error is that of the mean over rows, so it measures what the finite
+number of rows leaves open. Of two columns that hold the same information, neither is needed.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,17 +14,18 @@ from jaxtyping import Float
 
 from likely.core.checks import InputError, check_weights
 from likely.evaluate import mean_score
+from likely.selection.members import has_distribution
 
 
 class Importance(NamedTuple):
-    """Increase of the loss, its standard error, and the mean of each shuffle."""
+    """The increase of the loss by each column, and its standard error."""
 
     mean: np.ndarray
-    """(d,)."""
+    """(d,) mean increases over rows and shuffles."""
     error: np.ndarray
     """(d,) standard errors over rows."""
     shuffles: np.ndarray
-    """(d, repeats)."""
+    """(d, repeats) mean increases of each shuffle."""
 
 
 def permutation_importance(
@@ -39,9 +40,9 @@ def permutation_importance(
     """The increase of the loss when each column is shuffled.
 
     Args:
-        estimator: fitted. The loss is −log p(y | x) in nats if it has `predict_dist`;
-            else the squared error, or for classes the error rate.
-        X: (n, d) rows it has not seen.
+        estimator: a fitted predictor. The loss is −log p(y | x) in nats if it has
+            distributions; else the squared error, or for classes the error rate.
+        X: (n, d) inputs of rows that it was not fitted to.
         y: (n,) their targets.
         repeats: shuffles of each column.
         sample_weight: how often each row counts.
@@ -53,12 +54,12 @@ def permutation_importance(
         raise InputError("one row cannot be shuffled; give at least two.")
     w = check_weights(np.ones(n) if sample_weight is None else sample_weight, n)
     X, y, w = X[w > 0], y[w > 0], w[w > 0]
-    more = loss_increases(
+    increases = loss_increases(
         lambda rows: _losses(estimator, rows, y), X, range(d), _shuffled,
         repeats=repeats, random_state=random_state,
     )  # fmt: skip
-    scores = [mean_score(rows, w) for rows in more.mean(axis=1)]
-    shuffles = np.average(more, axis=2, weights=w)
+    scores = [mean_score(rows, w) for rows in increases.mean(axis=1)]
+    shuffles = np.average(increases, axis=2, weights=w)
     return Importance(
         shuffles.mean(axis=1), np.array([s.error for s in scores]), shuffles
     )
@@ -76,24 +77,26 @@ def loss_increases(
     """How much the loss of each row grows when a column is shuffled.
 
     Args:
-        losses: gives the loss of each row, of rows such as these.
+        losses: a function from rows to the loss of each.
         rows: an array or a table.
-        columns: which to shuffle, one after another.
-        shuffled: (rows, column, order) → the rows, this column in another order.
+        columns: the columns to shuffle, one after another.
+        shuffled: a function of (rows, column, order) that gives the rows with this
+            column in another order.
         repeats: shuffles of each column.
         random_state: a seed, or several numbers that together are one.
     """
     before = losses(rows)
     n, seed = len(before), np.atleast_1d(random_state).tolist()
-    found = np.empty((len(columns), repeats, n))
+    increases = np.empty((len(columns), repeats, n))
     for j, column in enumerate(columns):
         for r in range(repeats):
             order = np.random.default_rng([*seed, j, r]).permutation(n)
-            found[j, r] = losses(shuffled(rows, column, order)) - before
-    return found
+            increases[j, r] = losses(shuffled(rows, column, order)) - before
+    return increases
 
 
 def _shuffled(X: np.ndarray, j: int, order: np.ndarray) -> np.ndarray:
+    """The rows with column j in another order."""
     X = X.copy()
     X[:, j] = X[order, j]
     return X
@@ -101,9 +104,9 @@ def _shuffled(X: np.ndarray, j: int, order: np.ndarray) -> np.ndarray:
 
 def _losses(estimator: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The loss of each row."""
-    if hasattr(estimator, "predict_dist"):
+    if has_distribution(estimator):
         return -estimator.predict_dist(X).log_prob(y)
-    said = estimator.predict(X)
+    predicted = estimator.predict(X)
     if hasattr(estimator, "classes_"):
-        return (said != y).astype(np.float64)
-    return (said - y) ** 2
+        return (predicted != y).astype(np.float64)
+    return (predicted - y) ** 2

@@ -3,9 +3,9 @@ r"""Mixture weights on the simplex by held-out likelihood, with a certificate.
 $$\max_{π \ge 0,\, \sum π = 1}\; f(π) = \frac{1}{\sum w}\sum_i w_i \log \sum_j π_j\, p_{ij}.$$
 
 f is concave with gradient $g_j = \frac{1}{\sum w}\sum_i w_i p_{ij} / \sum_k π_k p_{ik}$, and EM
-is $π_j \leftarrow π_j g_j$. Since always $\sum_j π_j g_j = 1$, concavity bounds what is left:
-$f(π^*) - f(π) \le \max_j g_j - 1$. EM is sure but slow, so Newton steps on the weights that
-are not zero are tried in between and kept where they help.
+is $π_j \leftarrow π_j g_j$. Since always $\sum_j π_j g_j = 1$, concavity bounds the distance to
+the maximum: $f(π^*) - f(π) \le \max_j g_j - 1$. EM always converges, but slowly, so Newton
+steps on the weights that are not zero are tried in between and kept where they help.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,10 @@ from jaxtyping import Float
 
 from likely.core.checks import InputError, check_weights
 
-EM_STEPS, LOWEST = 10, -1e4
+EM_STEPS = 10
+"""Steps of EM before a Newton step is tried."""
+MIN_LOG_PROB = -1e4
+"""Log-likelihoods below are raised to this, so that no row is quite impossible."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Mixing:
         weights: (m,) π.
         value: f(π), nats per unit of weight.
         gap: no weights are better by more than this.
-        steps: taken.
+        steps: rounds of EM and Newton steps.
     """
 
     weights: Float[np.ndarray, " m"]
@@ -45,13 +48,13 @@ def mixing_weights(
         log_probs: (n, m) log p_j(y_i | x_i).
         w: (n,) how often each row counts.
         tolerance: the gap to stop at, in nats per unit of weight.
-        max_steps: limit of rounds.
+        max_steps: the most rounds.
     """
     L = np.asarray(log_probs, np.float64)
     if L.ndim != 2 or L.size == 0 or np.isnan(L).any() or np.isposinf(L).any():
         raise InputError(f"log_probs has shape {L.shape} or NaN; give numbers, (n, m).")
     w = check_weights(np.ones(len(L)) if w is None else w, len(L))
-    L, w = np.maximum(L[w > 0], LOWEST), w[w > 0] / w.sum()
+    L, w = np.maximum(L[w > 0], MIN_LOG_PROB), w[w > 0] / w.sum()
     top = L.max(1)
     P = np.exp(L - top[:, None])
     shift = float(w @ top)
@@ -75,7 +78,7 @@ def _value(P: np.ndarray, w: np.ndarray, pi: np.ndarray) -> float:
 
 
 def _newton(P: np.ndarray, w: np.ndarray, pi: np.ndarray) -> np.ndarray:
-    """A step on the weights that count and those that should, if it helps.
+    """A Newton step, shortened until f rises; π as it is where it does not.
 
     Weights at zero whose gradient is below 1 stay there.
     """

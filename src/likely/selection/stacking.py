@@ -1,10 +1,10 @@
-"""A mixture of predictors by held-out likelihood."""
+"""A mixture of predictors, weighted by held-out likelihood."""
 
 from typing import Any, no_type_check
 
 import numpy as np
 
-from likely.selection.mixing import mixing_weights
+from likely.selection.mixing import MIN_LOG_PROB, mixing_weights
 from likely.selection.mixture import AbstractMixture
 
 
@@ -20,12 +20,13 @@ class Stacking(AbstractMixture):
         cv: the number of folds, a scikit-learn splitter, or an iterable of splits.
 
     Attributes:
-        members_: fitted.
-        weights_: π.
+        members_: the fitted members.
+        weights_: (m,) π, with sum one.
         held_out_: (m,) held-out nats per unit of weight of each member.
-        held_out_mixture_: of the mixture.
+        held_out_mixture_: held-out nats per unit of weight of the mixture.
         gap_: no weights are better by more than this.
-        names_: of the members.
+        names_: the names of the members.
+        scales_: (m,) scales of errors; 1 where a member has a distribution.
     """
 
     @no_type_check  # scikit-learn: settings are looked at in fit
@@ -37,9 +38,9 @@ class Stacking(AbstractMixture):
     def _needs_folds(self) -> bool:
         return True
 
-    def _weigh(self, held: np.ndarray | None, w: np.ndarray) -> np.ndarray:
-        assert held is not None
-        found = mixing_weights(held, w)
-        self.held_out_ = -(w @ np.maximum(held, -1e4)) / w.sum()
+    def _weigh(self, held_out: np.ndarray | None, w: np.ndarray) -> np.ndarray:
+        assert held_out is not None
+        found = mixing_weights(held_out, w)
+        self.held_out_ = -(w @ np.maximum(held_out, MIN_LOG_PROB)) / w.sum()
         self.held_out_mixture_, self.gap_ = -found.value, found.gap
         return found.weights

@@ -1,4 +1,4 @@
-"""A model as a flat vector of its parameters, and the traces solvers keep."""
+"""A model as a flat vector of its parameters, and the traces of solvers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,18 +12,19 @@ from jaxtyping import Array, Float
 from likely.core.checks import concrete
 from likely.typing import Batch, Key, State, Trace
 
-LONGEST = 4096
+MAX_TRACE_LENGTH = 4096
+"""Points of a trace, about; longer runs are cut or thinned."""
 
 
 def flatten(model: Any) -> tuple[Float[Array, " p"], Callable[[Array], Any]]:
-    """φ as one vector, and the way back to the model."""
+    """φ as one vector, and the function from the vector to the model."""
     params, static = eqx.partition(model, eqx.is_inexact_array)
     x, unravel = ravel_pytree(params)
     return x, lambda x: eqx.combine(unravel(x), static)
 
 
-def doubles(tree: Any) -> Any:
-    """The tree with float64 arrays as leaves, inside that scope; lists are arrays."""
+def to_float64(tree: Any) -> Any:
+    """The tree with float64 arrays as leaves (inside that scope); lists are arrays."""
     return jax.tree.map(
         lambda a: jnp.asarray(a, jnp.float64),
         tree,
@@ -31,27 +32,27 @@ def doubles(tree: Any) -> Any:
     )
 
 
-def same(key: Key | None) -> Key | None:
-    """The same key once more: a full-batch objective has the same noise at each look."""
+def reuse_key(key: Key | None) -> Key | None:
+    """The same key again: a full-batch objective has the same noise in every call."""
     return None if key is None else jax.random.clone(key)
 
 
-def value_and_slope(
+def value_and_gradient(
     objective: Any, rebuild: Callable[[Array], Any], data: Batch, key: Key | None
 ) -> Callable[[Array, State], tuple[tuple[Array, State], Array]]:
     """x, state ↦ ((loss, state), gradient), for full-batch solvers."""
 
     def loss(x: Float[Array, " p"], state: State):
-        return objective(rebuild(x), data, key=same(key), state=state)
+        return objective(rebuild(x), data, key=reuse_key(key), state=state)
 
     return jax.value_and_grad(loss, has_aux=True)
 
 
 def empty_trace(capacity: int, dtype, x: Float[Array, " p"] | None = None) -> Trace:
-    """A trace with nothing in it yet; with room for the path if `x` is given."""
-    blank = jnp.full(capacity, jnp.nan, dtype)
+    """A trace of NaN; with space for the parameters of each point if `x` is given."""
+    nan = jnp.full(capacity, jnp.nan, dtype)
     path = None if x is None else jnp.full((capacity, len(x)), jnp.nan, x.dtype)
-    return Trace(blank, blank, blank, path)
+    return Trace(nan, nan, nan, path)
 
 
 def record(  # noqa: PLR0917
@@ -64,7 +65,7 @@ def record(  # noqa: PLR0917
 ) -> Trace:
     """The trace with loss and gradient of point `k`, and the step taken from there.
 
-    Beyond its capacity nothing is kept; `x` only where the trace has room for the path.
+    Points beyond the capacity are dropped; `x` is kept only if the trace has a path.
     """
     path = trace.model
     return Trace(
@@ -83,12 +84,12 @@ def unflatten_path(trace: Trace, rebuild: Callable[[Array], Any]) -> Trace:
     return Trace(trace.loss, trace.gradient, trace.step, path)
 
 
-def capacity_of(max_steps: Any) -> int:
-    """How many points a trace keeps: the next power of two, so few programs exist."""
-    steps = int(max_steps) if concrete(max_steps) else LONGEST
-    return 1 << min(max(steps, 1), LONGEST).bit_length()
+def trace_capacity(max_steps: Any) -> int:
+    """The number of points of a trace: a power of two, so that few programs exist."""
+    steps = int(max_steps) if concrete(max_steps) else MAX_TRACE_LENGTH
+    return 1 << min(max(steps, 1), MAX_TRACE_LENGTH).bit_length()
 
 
-def largest(g: Float[Array, " p"]) -> Float[Array, ""]:
-    """The largest absolute entry (0 of an empty vector)."""
+def max_abs(g: Float[Array, " p"]) -> Float[Array, ""]:
+    """The largest absolute entry (0 for an empty vector)."""
     return jnp.max(jnp.abs(g), initial=0.0)

@@ -9,13 +9,13 @@ from jaxtyping import PyTree
 
 from likely.core.checks import concrete
 from likely.core.precision import float64, to_numpy
-from likely.solvers.flat import doubles
+from likely.solvers.flat import to_float64
 from likely.solvers.second_order.bfgs import BFGS
 from likely.typing import Batch, Key, Solution, Solver, State
 
 
 class Function(eqx.Module):
-    """A function of parameters alone, as an objective that looks at no rows."""
+    """A function of the parameters alone, as an objective without data."""
 
     f: Callable[[PyTree], Any]
 
@@ -27,7 +27,7 @@ class Function(eqx.Module):
         key: Key | None = None,
         state: State = None,
     ) -> tuple[Any, State]:
-        """f(x), and the state as it was."""
+        """f(x), and the state unchanged."""
         return self.f(model), state
 
 
@@ -55,4 +55,4 @@ def minimize(
     if not concrete(x0):
         return solver.minimize(Function(f), x0, NO_ROWS, key=key)
     with float64():
-        return to_numpy(solver.minimize(Function(f), doubles(x0), NO_ROWS, key=key))
+        return to_numpy(solver.minimize(Function(f), to_float64(x0), NO_ROWS, key=key))

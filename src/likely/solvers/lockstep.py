@@ -1,9 +1,9 @@
-"""Many runs in one program, in step: `vmap` of a loop without a test for each run.
+"""Many runs in one program, step by step together: a cheap `vmap` of a loop.
 
 A `while_loop` whose condition differs between the members of a `vmap` is compiled with
 a selection of everything it carries, at every step. Runs that have stopped are frozen
-by the stepper, which is cheaper; so the loop only has to know whether *any* member
-still runs, which is one truth value for all.
+by the stepper, which is cheaper; so the loop only needs to know whether *any* member
+still runs, which is one Boolean for all.
 """
 
 import jax
@@ -26,5 +26,5 @@ def _(axis_size: int, batched: list[bool], flag: Bool[Array, "..."]):
 
 
 def any_running(reason: Int[Array, ""]) -> Bool[Array, ""]:
-    """Whether a run, or any run of a batch, still goes on."""
+    """Whether a run is running; under `vmap`, whether any member is."""
     return any_of(jax.lax.stop_gradient(reason) == RUNNING)

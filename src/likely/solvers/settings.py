@@ -12,12 +12,12 @@ Whole = Int[Array | np.ndarray, "..."]
 
 
 def as_real(value) -> Real:
-    """A real setting; one that is traced already (`vmap` over rates) stays as it is."""
+    """A real setting; a traced one (`vmap` over rates) is left as it is."""
     return value if isinstance(value, jax.Array) else number(value)
 
 
 def as_whole(value) -> Whole:
-    """A count, such as a number of steps."""
+    """An integer setting, such as a number of steps."""
     return value if isinstance(value, jax.Array) else np.asarray(value, np.int32)
 
 
@@ -29,5 +29,5 @@ def real(default: float | None = None, **options):
 
 
 def whole(default: int, **options):
-    """A field that holds a count."""
+    """A field that holds an integer setting."""
     return eqx.field(converter=as_whole, default=default, **options)

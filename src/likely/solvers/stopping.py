@@ -1,4 +1,4 @@
-r"""Stopping rules: when an iteration has done enough.
+r"""Stopping rules of the first-order solvers.
 
 Rules are values and compose: `Adam(..., stop=(GradientNorm(1e-6), RelativeLoss(1e-9)))`
 stops at the first that holds. The step limit and divergence need no rule.
@@ -15,11 +15,12 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from likely.solvers.settings import Real, Whole, real, whole
 from likely.typing import GRADIENT, LOSS, PARAMETERS, VALIDATION, Batch, State
 
-FOREVER = 2**31 - 1
+NOT_KEPT = 2**31 - 1
+"""An index beyond every array, which `mode="drop"` ignores."""
 
 
-class Seen(NamedTuple):
-    """What a rule may look at, at each step."""
+class Observation(NamedTuple):
+    """The numbers of a step that stopping rules may use."""
 
     loss: Float[Array, ""]
     gradient: Float[Array, ""]
@@ -29,24 +30,24 @@ class Seen(NamedTuple):
 
 
 class AbstractStop(eqx.Module):
-    """A rule that is asked at each step."""
+    """A rule that is checked at each step."""
 
     reason: eqx.AbstractClassVar[int]
-    """Which of `typing.REASONS` it gives."""
+    """The reason to stop, one of `typing.REASONS`."""
 
     @abstractmethod
     def init(self) -> PyTree:
-        """The memory before the first step."""
+        """The state before the first step."""
 
     @abstractmethod
-    def judge(
-        self, memory: PyTree, seen: Seen
+    def check(
+        self, memory: PyTree, seen: Observation
     ) -> tuple[Bool[Array, ""], Float[Array, ""], PyTree]:
-        """Whether to stop, the number that says why, and the new memory."""
+        """Whether to stop, the number that says why, and the new state."""
 
 
 class ParameterChange(AbstractStop):
-    r"""$\lVert θ_{t+1} - θ_t\rVert^2 < ε$: the parameters have come to rest."""
+    r"""$\lVert θ_{t+1} - θ_t\rVert^2 < ε$: the parameters hardly change."""
 
     tolerance: Real = real(1e-12)
     reason: ClassVar[int] = PARAMETERS
@@ -54,12 +55,12 @@ class ParameterChange(AbstractStop):
     def init(self) -> None:
         return None
 
-    def judge(self, memory, seen):
+    def check(self, memory, seen):
         return seen.moved**2 < self.tolerance, seen.moved, None
 
 
 class GradientNorm(AbstractStop):
-    r"""$\max_j |g_j| \le ε$: the slope is gone."""
+    r"""$\max_j |g_j| \le ε$: the gradient is small."""
 
     tolerance: Real = real(1e-6)
     reason: ClassVar[int] = GRADIENT
@@ -67,7 +68,7 @@ class GradientNorm(AbstractStop):
     def init(self) -> None:
         return None
 
-    def judge(self, memory, seen):
+    def check(self, memory, seen):
         return seen.gradient <= self.tolerance, seen.gradient, None
 
 
@@ -81,36 +82,37 @@ class RelativeLoss(AbstractStop):
     def init(self):
         return jnp.full((), jnp.inf), jnp.zeros((), jnp.int32)
 
-    def judge(self, memory, seen):
-        last, held = memory
+    def check(self, memory, seen):
+        last, count = memory
         change = jnp.abs(seen.loss - last)
         holds = change <= self.tolerance * jnp.abs(seen.loss)
-        held = jnp.where(holds, held + 1, 0)
+        count = jnp.where(holds, count + 1, 0)
         relative = change / jnp.maximum(jnp.abs(seen.loss), jnp.finfo(last.dtype).tiny)
-        return held >= self.patience, relative, (seen.loss.astype(last.dtype), held)
+        return count >= self.patience, relative, (seen.loss.astype(last.dtype), count)
 
 
 class Best(NamedTuple):
-    """The lowest validation loss, what there was, and how many looks since."""
+    """The lowest validation loss, with the training loss and parameters of its step."""
 
     loss: Float[Array, ""]
     training: Float[Array, ""]
     params: PyTree
     state: PyTree
     waited: Int[Array, ""]
-    count: Int[Array, ""]
-    """Of looks so far."""
-    looks: Float[Array, " looks"]
-    """The loss at each, thinned evenly; NaN after the last."""
+    """Checks since the lowest loss."""
+    checks: Int[Array, ""]
+    """Number of validation losses so far."""
+    losses: Float[Array, " checks"]
+    """The validation losses, thinned evenly; NaN after the last."""
 
 
 class Validation(eqx.Module):
     """Stop when the loss on other rows has stopped falling; keep the best parameters.
 
     Args:
-        data: rows that the fit does not see.
-        patience: how many looks in a row may be no better than the best.
-        every: epochs between looks (an epoch of a full-batch solver is one step).
+        data: rows that are not used for the fit.
+        patience: number of checks in a row that may be no better than the best.
+        every: epochs between checks (an epoch of a full-batch solver is one step).
     """
 
     data: Batch
@@ -121,25 +123,27 @@ class Validation(eqx.Module):
     def init(
         self, training: Float[Array, ""], params: PyTree, state: State, capacity: int
     ) -> Best:
-        """Nothing seen yet."""
-        worst, none = jnp.full_like(training, jnp.inf), jnp.zeros((), jnp.int32)
-        looks = jnp.full(capacity, jnp.nan, training.dtype)
-        return Best(worst, training, params, state, none, none, looks)
+        """The record before the first check."""
+        worst, zero = jnp.full_like(training, jnp.inf), jnp.zeros((), jnp.int32)
+        losses = jnp.full(capacity, jnp.nan, training.dtype)
+        return Best(worst, training, params, state, zero, zero, losses)
 
-    def look(self, best: Best, loss: Float[Array, ""], run: Any, stride: Any) -> Best:
-        """The best so far, after a look at where a run is; each `stride`-th is kept."""
+    def update(self, best: Best, loss: Float[Array, ""], run: Any, stride: Any) -> Best:
+        """The record with one more validation loss; every `stride`-th loss is kept."""
         better = loss < best.loss
 
-        def chosen(new: Any, old: Any) -> Any:
+        def choose(new: Any, old: Any) -> Any:
             return jnp.where(better, new.astype(old.dtype), old)
 
-        slot = jnp.where(best.count % stride == 0, best.count // stride, FOREVER)
+        slot = jnp.where(best.checks % stride == 0, best.checks // stride, NOT_KEPT)
         return Best(
-            loss=chosen(loss, best.loss),
-            training=chosen(run.loss, best.training),
-            params=jax.tree.map(chosen, run.params, best.params),
-            state=jax.tree.map(chosen, run.state, best.state),
+            loss=choose(loss, best.loss),
+            training=choose(run.loss, best.training),
+            params=jax.tree.map(choose, run.params, best.params),
+            state=jax.tree.map(choose, run.state, best.state),
             waited=jnp.where(better, 0, best.waited + 1),
-            count=best.count + 1,
-            looks=best.looks.at[slot].set(loss.astype(best.looks.dtype), mode="drop"),
+            checks=best.checks + 1,
+            losses=best.losses.at[slot].set(
+                loss.astype(best.losses.dtype), mode="drop"
+            ),
         )

@@ -1,8 +1,5 @@
-"""What the command line and the lab share: a run as data, its result, the report."""
+"""What the command line and the lab share: the settings of a run, its result, its report."""
 
-from likely.workbench.job import resume, run, run_spec
-from likely.workbench.model import TableModel
-from likely.workbench.result import Result
-from likely.workbench.spec import Spec
+import lazy_loader
 
-__all__ = ["Result", "Spec", "TableModel", "resume", "run", "run_spec"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

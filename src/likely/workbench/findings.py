@@ -1,19 +1,19 @@
-"""What a reader should know before believing the numbers, each with what to do."""
+"""Findings: warnings and notes about the data and the models, with advice."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from likely import evaluate
-from likely.workbench.held import Held
-from likely.workbench.judge import Calibrated
+from likely.workbench.held_out import HeldOutPredictions
 from likely.workbench.ladder import Ladder
-from likely.workbench.simple import Simple
+from likely.workbench.scoring import Calibrated
+from likely.workbench.simple import SimpleModel
 from likely.workbench.table import Table, leaks
 
 
 class Finding(NamedTuple):
-    """One sentence of what is so, one of what to do."""
+    """A sentence about what was found, and one about what to do."""
 
     kind: str
     level: str
@@ -23,18 +23,22 @@ class Finding(NamedTuple):
 
 
 def all_findings(
-    ladder: Ladder, simple: Simple, winner: dict, calibrated: Calibrated, coverage: dict
+    ladder: Ladder,
+    simple: SimpleModel,
+    winner: dict,
+    calibrated: Calibrated,
+    coverage: dict,
 ) -> list[Finding]:
-    """Warnings first."""
-    table, held = ladder.table, ladder.held[winner["name"]]
+    """All findings of a run, warnings first."""
+    table, predictions = ladder.table, ladder.held_out[winner["name"]]
     found = [
         *_columns(table),
         *_leakage(table),
         *_rows(table),
         *_linear(simple),
         *_dispersion(table, ladder),
-        *_calibration(table, held, calibrated),
-        *_coverage(ladder, coverage, held),
+        *_calibration(table, predictions, calibrated),
+        *_coverage(ladder, coverage, predictions),
         *_overfitting(ladder, winner),
     ]
     return sorted(found, key=lambda finding: finding.level != "warning")
@@ -48,7 +52,7 @@ def _columns(table: Table) -> list[Finding]:
         what = (
             "is constant"
             if column.constant
-            else "names the rows (each has its own value)"
+            else "is an identifier (each row has a unique value)"
             if column.identifier
             else f"is {column.kind}: {column.reason}"
         )
@@ -56,16 +60,16 @@ def _columns(table: Table) -> list[Finding]:
         found.append(
             Finding("column", "note", f"Column {column.name!r} {what}.", advice)
         )
-    gone = {
+    missing = {
         c.name: c.missing / len(table) for c in table.schema if c.used and c.missing
     }
-    worst = sorted(gone, key=lambda name: -gone[name])[:3]
+    worst = sorted(missing, key=lambda name: -missing[name])[:3]
     if worst:
-        most = ", ".join(f"{name!r} ({100 * gone[name]:.0f} %)" for name in worst)
-        text = f"{len(gone)} columns have missing values, most of all {most}."
+        most = ", ".join(f"{name!r} ({100 * missing[name]:.0f} %)" for name in worst)
+        text = f"{len(missing)} columns have missing values, most of all {most}."
         advice = (
-            "They were filled with the mean, and a column says where; ask why they are "
-            "missing: if that depends on the target, so do the predictions."
+            "They were filled with the mean, and indicator columns mark them. Find out "
+            "why they are missing: if that depends on the target, so do the predictions."
         )
         found.append(Finding("missing", "note", text, advice))
     return found
@@ -74,13 +78,13 @@ def _columns(table: Table) -> list[Finding]:
 def _leakage(table: Table) -> list[Finding]:
     advice = (
         "Is it known before the target is? If not, leave it out with --drop: a model "
-        "that reads the answer off a column is worthless on new rows."
+        "that uses such a column is worthless on new rows."
     )
     return [
         Finding(
             "leakage",
             "warning",
-            f"Column {name!r} alone tells {100 * share:.1f} % of the target.",
+            f"Column {name!r} alone explains {100 * share:.1f} % of the target.",
             advice,
         )
         for name, share in leaks(table).items()
@@ -96,11 +100,15 @@ def _rows(table: Table) -> list[Finding]:
         some = ", ".join(map(repr, target.single[:5]))
         more = f" and {len(target.single) - 5} more" if len(target.single) > 5 else ""
         text = f"Classes of one row each: {some}{more}."
-        advice = "They were left out: a class needs rows to learn from and to judge by."
+        advice = (
+            "They were left out: a class needs rows to learn from and rows to test."
+        )
         found.append(Finding("target", "note", text, advice))
     if len(table) < 100:
         text = f"There are {len(table)} rows."
-        advice = "Differences between models of less than two errors mean little."
+        advice = (
+            "Differences between models of less than two standard errors mean little."
+        )
         found.append(Finding("rows", "note", text, advice))
     if target.is_class:
         shares = np.bincount(table.y.astype(int)) / len(table)
@@ -112,13 +120,13 @@ def _rows(table: Table) -> list[Finding]:
     return found
 
 
-def _linear(simple: Simple) -> list[Finding]:
+def _linear(simple: SimpleModel) -> list[Finding]:
     found = []
     for name, sentence in simple.warnings:
         if "Separation" in name or "separates" in sentence:
             advice = (
                 "A penalty (alpha) or Firth's correction gives finite coefficients; "
-                "check whether the column is part of the answer."
+                "check whether the column contains the target."
             )
             found.append(Finding("separation", "warning", sentence, advice))
         elif "Collinear" in name:
@@ -128,10 +136,10 @@ def _linear(simple: Simple) -> list[Finding]:
 
 
 def _dispersion(table: Table, ladder: Ladder) -> list[Finding]:
-    if table.target.kind != "count" or "linear" not in ladder.held:
+    if table.target.kind != "count" or "linear" not in ladder.held_out:
         return []
-    held = ladder.held["linear"]
-    y, mean = table.y[held.rows], np.maximum(held.mean, 1e-9)
+    predictions = ladder.held_out["linear"]
+    y, mean = table.y[predictions.rows], np.maximum(predictions.mean, 1e-9)
     ratio = float(np.mean((y - mean) ** 2 / mean))
     if ratio < 1.5:
         return []
@@ -140,38 +148,43 @@ def _dispersion(table: Table, ladder: Ladder) -> list[Finding]:
     return [Finding("over-dispersion", "warning", text, advice)]
 
 
-def _calibration(table: Table, held: Held, calibrated: Calibrated) -> list[Finding]:
-    y, w = table.y[held.rows], table.w[held.rows]
-    if held.probs is not None:
-        found = evaluate.reliability(y, held.probs, w)
+def _calibration(
+    table: Table, predictions: HeldOutPredictions, calibrated: Calibrated
+) -> list[Finding]:
+    y, w = table.y[predictions.rows], table.w[predictions.rows]
+    if predictions.probs is not None:
+        found = evaluate.reliability(y, predictions.probs, w)
         if found.expected_error < 2 * found.noise + 0.005:
             return []
         T = calibrated.temperature
         text = (
-            f"Its probabilities are off by {100 * found.expected_error:.1f} points on "
-            f"average; the best temperature is {T:.2f} "
+            "The probabilities of the best model are off by "
+            f"{100 * found.expected_error:.1f} points on average; the best temperature is "
+            f"{T:.2f} "
             f"({'over' if T > 1 else 'under'}-confident)."
         )
     elif calibrated.stretch != 1:
-        text = _stretched(calibrated.stretch)
+        text = _interval_change(calibrated.stretch)
     else:
         return []
-    advice = (
-        "The saved model is corrected; uncorrected probabilities are not to be used."
-    )
+    advice = "The saved model is recalibrated; do not use predictions without it."
     return [Finding("miscalibration", "note", text, advice)]
 
 
-def _stretched(s: float) -> str:
-    """What a factor of all intervals says about them; none is needed of a certain target."""
+def _interval_change(s: float) -> str:
+    """The sentence about the factor s by which all intervals were stretched."""
     if s > 1:
-        return f"Its intervals had to be widened by {100 * (s - 1):.0f} %."
-    return f"Its intervals could be narrowed by {100 * (1 - s):.0f} %."
+        return (
+            f"Intervals of the best model had to be widened by {100 * (s - 1):.0f} %."
+        )
+    return f"Intervals of the best model could be narrowed by {100 * (1 - s):.0f} %."
 
 
-def _coverage(ladder: Ladder, coverage: dict, held: Held) -> list[Finding]:
+def _coverage(
+    ladder: Ladder, coverage: dict, predictions: HeldOutPredictions
+) -> list[Finding]:
     asked, share = ladder.spec.coverage, coverage["coverage"]
-    noise = np.sqrt(asked * (1 - asked) / len(held.rows))
+    noise = np.sqrt(asked * (1 - asked) / len(predictions.rows))
     if abs(share - asked) < max(3 * noise, 0.01):
         return []
     text = f"Intervals of {100 * asked:.0f} % covered {100 * share:.1f} % of held-out rows."
@@ -185,20 +198,18 @@ def _coverage(ladder: Ladder, coverage: dict, held: Held) -> list[Finding]:
 
 
 def _overfitting(ladder: Ladder, winner: dict) -> list[Finding]:
-    null = ladder.held["null"]
+    null = ladder.held_out["null"]
     worse: list[Any] = []
-    for name, held in ladder.held.items():
-        w = ladder.table.w[held.rows]
-        gap = evaluate.paired_difference(held.loss, null.loss, w)
-        if name in ladder.rungs and gap.value > 2 * gap.error > 0:
-            worse.append(ladder.rungs[name].label)
+    for name, predictions in ladder.held_out.items():
+        w = ladder.table.w[predictions.rows]
+        gap = evaluate.paired_difference(predictions.loss, null.loss, w)
+        if name in ladder.candidates and gap.value > 2 * gap.error > 0:
+            worse.append(ladder.candidates[name].label)
     if worse:
         text = f"Worse than the null model on held-out rows: {', '.join(worse)}."
-        advice = "They fit noise here: there is too little signal, or there are too few rows."
+        advice = "They overfit: there is too little signal, or there are too few rows."
         return [Finding("overfitting", "note", text, advice)]
     if winner["name"] == "null":
-        text = (
-            "No model beats the null model: the columns say nothing about the target."
-        )
-        return [Finding("signal", "warning", text, "Other columns, or more rows, may.")]
+        text = "No model is better than the null model: the columns do not predict the target."
+        return [Finding("signal", "warning", text, "Try other columns, or more rows.")]
     return []

@@ -1,7 +1,7 @@
-"""A run: a table in, a ladder of judged models out, and one of them to deploy.
+"""A run: models are compared on a table, and the best is refitted and saved.
 
-Everything a run finds is a function of its spec and its data, so a run that was killed
-goes on to the same bytes. What the clock says stays in a file of its own.
+All results are a function of the spec and the data, so a run that was killed continues
+to the same bytes. Times are written to a file of their own.
 """
 
 import dataclasses
@@ -9,7 +9,7 @@ import hashlib
 import json
 import platform
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +20,18 @@ import likely
 from likely.core.checks import InputError
 from likely.files import save
 from likely.files.atomic import replace
-from likely.workbench import judge
+from likely.workbench import scoring
+from likely.workbench.candidates import candidates_for
 from likely.workbench.effects import effects, importances
 from likely.workbench.findings import all_findings
-from likely.workbench.ladder import Event, Ladder
+from likely.workbench.ladder import Event, Ladder, Notify, ignore
 from likely.workbench.model import TableModel
 from likely.workbench.result import Result, plain
-from likely.workbench.rungs import rungs_for
 from likely.workbench.simple import simple_model
 from likely.workbench.spec import Spec
 from likely.workbench.table import Table, prepare, read
 
-WORK = "work"
+WORK_FOLDER = "work"
 
 
 def run(
@@ -50,26 +50,26 @@ def run(
     groups: str = "",
     time: str = "",
     out: str | Path | None = None,
-    tell: Callable[[Event], None] = lambda event: None,
+    notify: Notify = ignore,
 ) -> Result:
-    """Compare models on a table, honestly, and refit the best.
+    """Compare models on held-out rows of a table, and refit the best to all rows.
 
     Args:
         source: a pandas, polars or Arrow frame, a file, or the name of a data set.
         target: the column to predict; the last one where empty.
-        family: how the target is distributed; told from its values where empty.
-        models: names of rungs; all that fit the target where empty.
-        folds: how many parts the rows are dealt into.
+        family: how the target is distributed; inferred from its values where empty.
+        models: names of models to compare; all that fit the target where empty.
+        folds: the number of folds of cross-validation.
         effort: "quick", "normal" or "thorough".
-        seed: deals the rows and starts the models.
+        seed: of the folds and of the models.
         coverage: of intervals and sets.
-        kinds: kinds of columns, over those that are inferred.
+        kinds: kinds of columns, which override those that are inferred.
         drop: columns to leave out.
         weight: a column that says how often each row counts.
         groups: a column whose rows stay together in a fold.
-        time: a column by which the past is parted from the future.
+        time: a column of times; the past predicts the future.
         out: a folder for the report, the model and the predictions.
-        tell: is told what happens, for progress bars.
+        notify: a function that is called with each step of the run.
 
     Example:
         ```python
@@ -95,7 +95,7 @@ def run(
         groups=groups,
         time=time,
     )
-    return run_spec(spec, source, out=out, tell=tell)
+    return run_spec(spec, source, out=out, notify=notify)
 
 
 def run_spec(
@@ -103,19 +103,20 @@ def run_spec(
     source: Any = None,
     *,
     out: str | Path | None = None,
-    tell: Callable[[Event], None] = lambda event: None,
+    notify: Notify = ignore,
 ) -> Result:
-    """The same for a spec; `source` is read from the spec where it is None."""
-    tell(Event("stage", text="reading the table"))
+    """Run a spec on a source of rows, which is named by the spec where it is None."""
+    notify(Event("stage", text="reading the table"))
     table = prepare(spec, *read(spec.data if source is None else source, spec.target))
     spec = dataclasses.replace(spec, target=table.target.name)
     folder = None if out is None else Path(out)
     work = None
     if folder is not None:
         work = _work_folder(folder, spec, table)
-    ladder = Ladder(spec, table, rungs_for(table.target.kind, spec.models), work, tell)
-    ladder.climb()
-    result = _judge(ladder)
+    candidates = candidates_for(table.target.kind, spec.models)
+    ladder = Ladder(spec, table, candidates, work, notify)
+    ladder.run()
+    result = _result(ladder)
     if folder is not None:
         _write(folder, spec, result)
         if work is not None:
@@ -123,14 +124,14 @@ def run_spec(
     return result
 
 
-def _judge(ladder: Ladder) -> Result:
-    """Choose, refit, recalibrate, explain."""
+def _result(ladder: Ladder) -> Result:
+    """Choose the best model, refit and recalibrate it, and write the report."""
     spec, table = ladder.spec, ladder.table
-    rows = judge.ladder_rows(ladder)
-    winner = next(row for row in rows if row["name"] == judge.best(rows))
-    name, held = winner["name"], ladder.held[winner["name"]]
-    calibrated = judge.calibrate(table, held)
-    covered = judge.out_of_fold(table, held, spec.coverage)
+    rows = scoring.ladder_rows(ladder)
+    winner = next(row for row in rows if row["name"] == scoring.best(rows))
+    name, predictions = winner["name"], ladder.held_out[winner["name"]]
+    calibrated = scoring.calibrate(table, predictions)
+    covered = scoring.out_of_fold(table, predictions, spec.coverage)
     final = ladder.of_all(name)
     order = np.argsort(calibrated.scores, kind="stable")
     model = TableModel(
@@ -144,7 +145,7 @@ def _judge(ladder: Ladder) -> Result:
         calibrated.scores[order],
         calibrated.weights[order],
     )
-    ladder.tell(Event("stage", text="the simplest model"))
+    ladder.notify(Event("stage", text="coefficients of a linear model"))
     simple = simple_model(table)
     important = [] if name == "null" else importances(ladder, name)
     shown = [i.column for i in important if i.nats > 0]
@@ -157,7 +158,7 @@ def _judge(ladder: Ladder) -> Result:
         "data": _data(table),
         "target": dataclasses.asdict(table.target),
         "ladder": rows,
-        "skipped": {ladder.rungs[k].label: v for k, v in ladder.skipped.items()},
+        "skipped": {ladder.candidates[k].label: v for k, v in ladder.skipped.items()},
         "winner": {
             **winner,
             "temperature": calibrated.temperature,
@@ -173,7 +174,7 @@ def _judge(ladder: Ladder) -> Result:
         "versions": _versions(),
     }
     return Result(
-        plain(report), model, table, dict(ladder.held), covered, ladder.seconds
+        plain(report), model, table, dict(ladder.held_out), covered, ladder.seconds
     )
 
 
@@ -182,7 +183,7 @@ def _data(table: Table) -> dict[str, Any]:
         "name": table.name,
         "rows": len(table),
         "weight": float(table.w.sum()),
-        "dealt": table.dealt,
+        "dealt": table.split,
         "digest": _digest(table),
         "notes": list(table.notes),
         "columns": [
@@ -207,7 +208,7 @@ def _versions() -> dict[str, str]:
 
 
 def _digest(table: Table) -> str:
-    """The same for the same rows."""
+    """A checksum of the rows, the targets and the weights."""
     found = hashlib.sha256()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.frame.schema) as file:
@@ -219,16 +220,17 @@ def _digest(table: Table) -> str:
 
 
 def _work_folder(folder: Path, spec: Spec, table: Table) -> Path:
-    """Where folds are kept while a run goes on; those of another run are removed."""
+    """The folder of results by fold during a run; those of another run are removed."""
     folder.mkdir(parents=True, exist_ok=True)
-    work = folder / WORK
+    work = folder / WORK_FOLDER
     state = json.dumps({"spec": spec.to_toml(), "digest": _digest(table)})
-    mark = work / "run.json"
-    if not (mark.exists() and mark.read_text(encoding="utf-8") == state):
+    state_file = work / "run.json"
+    known = state_file.exists() and state_file.read_text(encoding="utf-8") == state
+    if not known:
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir()
-        _text(mark, state)
-    _text(folder / "spec.toml", spec.to_toml())
+        _write_text(state_file, state)
+    _write_text(folder / "spec.toml", spec.to_toml())
     return work
 
 
@@ -237,21 +239,19 @@ def _write(folder: Path, spec: Spec, result: Result) -> None:
 
     (folder / "model").mkdir(exist_ok=True)
     save(result.model, folder / "model" / "model.likely", card=result.card())
-    _text(folder / "predictions.csv", result.predictions_csv())
-    _text(folder / "timing.json", json.dumps(result.seconds, indent=2) + "\n")
-    _text(folder / "report.json", result.to_json())
-    _text(folder / "report.html", page(result))
+    _write_text(folder / "predictions.csv", result.predictions_csv())
+    _write_text(folder / "timing.json", json.dumps(result.seconds, indent=2) + "\n")
+    _write_text(folder / "report.json", result.to_json())
+    _write_text(folder / "report.html", page(result))
 
 
-def _text(path: Path, text: str) -> None:
+def _write_text(path: Path, text: str) -> None:
     replace(path, lambda file: file.write(text.encode()), lambda _: True)
 
 
-def resume(
-    folder: str | Path, tell: Callable[[Event], None] = lambda event: None
-) -> Result:
-    """Go on with a run that was interrupted."""
+def resume(folder: str | Path, notify: Notify = ignore) -> Result:
+    """Continue a run that was interrupted."""
     path = Path(folder) / "spec.toml"
     if not path.exists():
         raise InputError(f"{str(folder)!r} holds no run: there is no spec.toml in it.")
-    return run_spec(Spec.read(path), out=folder, tell=tell)
+    return run_spec(Spec.read(path), out=folder, notify=notify)

@@ -1,7 +1,8 @@
-"""Climb the ladder: every rung on every fold, each result kept as soon as it is there.
+"""The comparison of models on a table: every candidate model on every fold.
 
-Folds come first and rungs second, so that a fold's table is encoded once. A result that
-was kept by an earlier run of the same spec on the same data is not computed again.
+The loop over folds is the outer one, so that the table is encoded once for each fold.
+Each result is saved at once; a result that was saved by an earlier run of the same spec
+on the same data is not computed again.
 """
 
 import time
@@ -16,32 +17,46 @@ from sklearn.base import clone
 from likely.core.checks import InputError
 from likely.preprocess import TableEncoder
 from likely.selection.mixing import mixing_weights
-from likely.workbench.candidate import Candidate, encoder_of, word_columns
-from likely.workbench.held import Held, describe, joined, mixed
-from likely.workbench.rungs import STACK, Rung, Situation
+from likely.workbench.candidates import STACK, Candidate, Problem
+from likely.workbench.fitted import FittedMixture, category_columns, encoder_of
+from likely.workbench.held_out import (
+    HeldOutPredictions,
+    concatenated,
+    held_out_predictions,
+    mixed,
+)
 from likely.workbench.spec import Spec
 from likely.workbench.table import Table
 
-LEAST = 0.01
-"""Parts of a mixture with less weight are left out."""
+MIN_STACK_WEIGHT = 0.01
+"""Models that have less weight in the stacked mixture are left out of it."""
 KEPT_FOLDS = 3
-"""Folds whose models are kept in memory, to be asked about effects of columns."""
+"""The number of folds whose models are kept in memory, to compute effects of columns."""
 
 
 class Event(NamedTuple):
-    """What a run is doing: for progress bars."""
+    """A step of a run, for progress bars."""
 
     kind: str
     """"start", "fit", "done", "skip" or "stage"."""
-    rung: str = ""
+    model: str = ""
+    """The label of the candidate model."""
     fold: int = 0
     text: str = ""
     total: int = 0
     loss: float = float("nan")
 
 
+Notify = Callable[[Event], None]
+"""A function that is called with each step of a run."""
+
+
+def ignore(event: Event) -> None:
+    """Show nothing: the default of `notify`."""
+
+
 class Fold:
-    """One part of the rows held out; encodings are made when they are asked for."""
+    """A split into training rows and held-out rows; encodings are computed when needed."""
 
     def __init__(self, table: Table, number: int | None):
         self.table = table
@@ -55,7 +70,7 @@ class Fold:
         self.arrays: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
     def encoded(self, encoding: str) -> tuple[np.ndarray, np.ndarray]:
-        """X of the rows to learn from, and of those held out."""
+        """The encoded training rows and the encoded held-out rows."""
         if encoding not in self.arrays:
             encoder = encoder_of(encoding, self.table.schema)
             w = self.table.w[self.train]
@@ -63,7 +78,7 @@ class Fold:
             if not train.shape[1]:
                 raise InputError(
                     "some fold has no column with values to learn from; use fewer folds, "
-                    "or columns with fewer holes."
+                    "or columns with fewer missing values."
                 )
             test = (
                 encoder.transform(self.rows(self.test)) if len(self.test) else train[:0]
@@ -72,8 +87,8 @@ class Fold:
             self.arrays[encoding] = train, test
         return self.arrays[encoding]
 
-    def light(self) -> "Fold":
-        """The fold without its arrays, which take most of the memory."""
+    def without_arrays(self) -> "Fold":
+        """The fold without its encoded rows, which take most of the memory."""
         self.arrays.clear()
         return self
 
@@ -83,131 +98,140 @@ class Fold:
 
 
 class Ladder:
-    """All rungs on all folds of a table.
+    """All candidate models on all folds of a table.
 
     Args:
-        spec: what was asked for.
+        spec: the settings of the run.
         table: the rows.
-        rungs: which models.
+        candidates: the models to compare, from simple to flexible.
         folder: where results are kept between runs, or None.
-        tell: is told what happens.
+        notify: a function that is called with each step of the run.
     """
 
     def __init__(
         self,
         spec: Spec,
         table: Table,
-        rungs: list[Rung],
+        candidates: list[Candidate],
         folder: Path | None = None,
-        tell: Callable[[Event], None] = lambda event: None,
+        notify: Notify = ignore,
     ):
-        self.spec, self.table, self.folder, self.tell = spec, table, folder, tell
-        self.rungs = {rung.name: rung for rung in rungs}
+        self.spec, self.table, self.folder, self.notify = spec, table, folder, notify
+        self.candidates = {candidate.name: candidate for candidate in candidates}
         self.skipped: dict[str, str] = {}
         self.seconds: dict[str, float] = {}
-        self.held: dict[str, Held] = {}
-        self.models: dict[tuple[str, int], Any] = {}
+        self.held_out: dict[str, HeldOutPredictions] = {}
+        self.estimators: dict[tuple[str, int], Any] = {}
         self.folds: dict[int, Fold] = {}
         self.stack_weights: dict[str, float] = {}
 
-    def climb(self) -> None:
-        """Fit everything, and judge the mixture of all."""
+    def run(self) -> None:
+        """Fit every candidate on every fold, and score the stacked mixture of all."""
         k = len(self.table.folds.train)
-        parts: dict[str, list[Held]] = {name: [] for name in self.rungs}
-        self.tell(Event("start", total=k * len(self.rungs)))
+        parts: dict[str, list[HeldOutPredictions]] = {n: [] for n in self.candidates}
+        self.notify(Event("start", total=k * len(self.candidates)))
         for number in range(k):
             fold = Fold(self.table, number)
-            for name, rung in self.rungs.items():
+            for name, candidate in self.candidates.items():
                 if name in self.skipped:
-                    self.tell(Event("skip", rung.label, number, self.skipped[name]))
+                    why = self.skipped[name]
+                    self.notify(Event("skip", candidate.label, number, why))
                 else:
-                    parts[name].append(self._unit(rung, number, fold))
+                    parts[name].append(self._fit_fold(candidate, number, fold))
             if number < KEPT_FOLDS:
-                self.folds[number] = fold.light()
-        self.held = {n: joined(p) for n, p in parts.items() if n not in self.skipped}
-        asked = self.spec.models
-        if len(self.held) > 2 and (not asked or STACK in asked):
-            self._stack({n: parts[n] for n in self.held})
+                self.folds[number] = fold.without_arrays()
+        self.held_out = {
+            name: concatenated(found)
+            for name, found in parts.items()
+            if name not in self.skipped
+        }
+        chosen = self.spec.models
+        if len(self.held_out) > 2 and (not chosen or STACK in chosen):
+            self._stack({name: parts[name] for name in self.held_out})
 
-    def _unit(self, rung: Rung, number: int, fold: Fold) -> Any:
-        """One rung on one fold: kept, or computed and kept."""
-        path = self.folder and self.folder / f"{rung.name}-{number}.npz"
+    def _fit_fold(self, candidate: Candidate, number: int, fold: Fold) -> Any:
+        """The predictions of one fold: read from an earlier run, or computed and saved."""
+        path = self.folder and self.folder / f"{candidate.name}-{number}.npz"
         if path and path.exists():
-            held = Held.load(path)
-            self.tell(Event("done", rung.label, number, loss=_mean(held, self.table)))
-            return held
-        self.tell(Event("fit", rung.label, number))
+            found = HeldOutPredictions.load(path)
+            loss = _mean_loss(found, self.table)
+            self.notify(Event("done", candidate.label, number, loss=loss))
+            return found
+        self.notify(Event("fit", candidate.label, number))
         start = time.perf_counter()
-        held, why = self._tried(rung, number, fold)
-        if held is None:
-            self.skipped[rung.name] = why
-            self.tell(Event("skip", rung.label, number, why))
+        found, why = self._predictions(candidate, number, fold)
+        if found is None:
+            self.skipped[candidate.name] = why
+            self.notify(Event("skip", candidate.label, number, why))
             return None
-        self.seconds[rung.name] = (
-            self.seconds.get(rung.name, 0.0) + time.perf_counter() - start
-        )
+        seconds = time.perf_counter() - start
+        self.seconds[candidate.name] = self.seconds.get(candidate.name, 0.0) + seconds
         if path:
-            held.save(path)
-        self.tell(Event("done", rung.label, number, loss=_mean(held, self.table)))
-        return held
+            found.save(path)
+        loss = _mean_loss(found, self.table)
+        self.notify(Event("done", candidate.label, number, loss=loss))
+        return found
 
-    def _tried(self, rung: Rung, number: int, fold: Fold) -> tuple[Held | None, str]:
-        """What a rung says about the rows held out, or why it says nothing.
+    def _predictions(
+        self, candidate: Candidate, number: int, fold: Fold
+    ) -> tuple[HeldOutPredictions | None, str]:
+        """The predictions of held-out rows, or the reason why there are none.
 
-        A rung that fails leaves the ladder; the others go on. Without the null model
+        A candidate that fails is left out, and the run continues. Without the null model
         there is nothing to compare with, so its failure is that of the run.
         """
         try:
-            fitted = self.fit(rung, fold)
+            fitted = self.fit(candidate, fold)
             if isinstance(fitted, str):
                 return None, fitted
-            _, X = fold.encoded(rung.encoding)
-            dist = self.candidate([(rung, fitted, 1.0)], fold).dist(fitted, X)
-            y = self.table.y[fold.test]
-            held = describe(dist, y, fold.test, self.table.target.kind)
+            _, X = fold.encoded(candidate.encoding)
+            dist = self.mixture([(candidate, fitted, 1.0)], fold).dist(fitted, X)
+            y, kind = self.table.y[fold.test], self.table.target.kind
+            found = held_out_predictions(dist, y, fold.test, kind)
         except Exception as error:
-            if rung.name == "null":
+            if candidate.name == "null":
                 raise
-            said = " ".join(str(error).split()).rstrip(".")
+            reason = " ".join(str(error).split()).rstrip(".")
             if isinstance(error, InputError):
-                return None, said
-            return None, f"it failed ({type(error).__name__}: {said})"
-        if not all(v is None or np.isfinite(v).all() for v in held):
-            if rung.name == "null":
+                return None, reason
+            return None, f"it failed ({type(error).__name__}: {reason})"
+        if not all(v is None or np.isfinite(v).all() for v in found):
+            if candidate.name == "null":
                 name = self.table.target.name
                 raise InputError(f"no distribution fits the target {name!r}.")
-            return None, "what it predicts is not finite"
+            return None, "its predictions are not finite"
         if number < KEPT_FOLDS:
-            self.models[rung.name, number] = fitted
-        return held, ""
+            self.estimators[candidate.name, number] = fitted
+        return found, ""
 
-    def fit(self, rung: Rung, fold: Fold) -> Any:
-        """The rung's estimator on the rows to learn from, or why there is none."""
+    def fit(self, candidate: Candidate, fold: Fold) -> Any:
+        """The candidate's estimator fitted to the training rows, or why there is none."""
         table = self.table
-        X, _ = fold.encoded(rung.encoding)
-        words = ()
-        if rung.encoding == "ordinal":
-            words = word_columns(fold.encoders["ordinal"])
+        X, _ = fold.encoded(candidate.encoding)
+        categories = ()
+        if candidate.encoding == "ordinal":
+            categories = category_columns(fold.encoders["ordinal"])
         target = table.target
         y, w = table.y[fold.train], table.w[fold.train]
-        at = Situation(
+        problem = Problem(
             target.kind, target.family, len(table), X.shape[1],
-            self.spec.effort, self.spec.seed, words, len(target.classes),
+            self.spec.effort, self.spec.seed, categories, len(target.classes),
             _spread(target.kind, y, w),
         )  # fmt: skip
-        estimator = rung.build(at)
+        estimator = candidate.build(problem)
         if isinstance(estimator, str):
             return estimator
         y = y.astype(int) if target.is_class else y
-        plain = bool((w == 1).all())
+        unweighted = bool((w == 1).all())
         fresh: Any = clone(estimator)
-        return fresh.fit(X, y, **({} if plain else {"sample_weight": w}))
+        return fresh.fit(X, y, **({} if unweighted else {"sample_weight": w}))
 
-    def model(self, name: str, number: int) -> Any:
-        """The estimator of a rung on a fold; fitted again if it was not kept."""
-        if (name, number) not in self.models:
-            self.models[name, number] = self.fit(self.rungs[name], self.fold(number))
-        return self.models[name, number]
+    def estimator(self, name: str, number: int) -> Any:
+        """The estimator of a candidate on a fold; fitted again if it was not kept."""
+        if (name, number) not in self.estimators:
+            fitted = self.fit(self.candidates[name], self.fold(number))
+            self.estimators[name, number] = fitted
+        return self.estimators[name, number]
 
     def fold(self, number: int) -> Fold:
         """A fold; encoded again if it was not kept."""
@@ -215,71 +239,74 @@ class Ladder:
             self.folds[number] = Fold(self.table, number)
         return self.folds[number]
 
-    def candidate(self, parts: list[tuple[Rung, Any, float]], fold: Fold) -> Candidate:
+    def mixture(
+        self, parts: list[tuple[Candidate, Any, float]], fold: Fold
+    ) -> FittedMixture:
         """Fitted estimators as a model of tables."""
-        return Candidate(
+        return FittedMixture(
             dict(fold.encoders),
-            tuple((rung.encoding, fitted) for rung, fitted, _ in parts),
+            tuple((candidate.encoding, fitted) for candidate, fitted, _ in parts),
             np.array([weight for _, _, weight in parts]),
             len(self.table.target.classes),
         )
 
-    def of_fold(self, name: str, number: int) -> Candidate:
-        """A rung, or the stack, as it was fitted to one fold."""
+    def of_fold(self, name: str, number: int) -> FittedMixture:
+        """A candidate, or the stacked mixture, as it was fitted to one fold."""
         fold = self.fold(number)
-        return self.candidate(
+        return self.mixture(
             [
-                (self.rungs[part], self.model(part, number), weight)
+                (self.candidates[part], self.estimator(part, number), weight)
                 for part, weight in self.weights(name).items()
             ],
             fold,
         )
 
-    def of_all(self, name: str) -> Candidate:
-        """A rung, or the stack, fitted to all rows."""
+    def of_all(self, name: str) -> FittedMixture:
+        """A candidate, or the stacked mixture, fitted to all rows."""
         fold = Fold(self.table, None)
         parts = []
         for part, weight in self.weights(name).items():
-            self.tell(Event("stage", text=f"refitting: {self.rungs[part].label}"))
-            parts.append((self.rungs[part], self.fit(self.rungs[part], fold), weight))
-        return self.candidate(parts, fold)
+            candidate = self.candidates[part]
+            self.notify(Event("stage", text=f"refitting: {candidate.label}"))
+            parts.append((candidate, self.fit(candidate, fold), weight))
+        return self.mixture(parts, fold)
 
     def weights(self, name: str) -> dict[str, float]:
-        """The rungs that a model is mixed of."""
+        """The candidates that a model consists of, and their weights."""
         return self.stack_weights if name == STACK else {name: 1.0}
 
-    def _stack(self, parts: dict[str, list[Held]]) -> None:
-        """Mix by held-out likelihood; each fold is judged by weights from the others."""
+    def _stack(self, parts: dict[str, list[HeldOutPredictions]]) -> None:
+        """Mix by held-out likelihood; each fold is scored by weights from the others."""
         names, w = list(parts), self.table.w
         k = len(self.table.folds.train)
-        together = []
+        scored = []
         for number in range(k):
             others = [j for j in range(k) if j != number]
-            weights = _weights([[parts[n][j] for j in others] for n in names], w)
-            together.append(mixed([parts[n][number] for n in names], weights))
-        self.held[STACK] = joined(together)
-        weights = _weights([parts[n] for n in names], w)
+            weights = _stack_weights([[parts[n][j] for j in others] for n in names], w)
+            scored.append(mixed([parts[n][number] for n in names], weights))
+        self.held_out[STACK] = concatenated(scored)
+        weights = _stack_weights([parts[n] for n in names], w)
         self.stack_weights = {
             n: float(p) for n, p in zip(names, weights, strict=True) if p > 0
         }
 
 
-def _weights(parts: list[list[Held]], w: np.ndarray) -> np.ndarray:
+def _stack_weights(parts: list[list[HeldOutPredictions]], w: np.ndarray) -> np.ndarray:
     losses = np.stack([np.concatenate([h.loss for h in p]) for p in parts], axis=1)
     rows = np.concatenate([h.rows for h in parts[0]])
     weights = mixing_weights(-losses, w[rows], tolerance=1e-7).weights
-    weights = np.where(weights < LEAST, 0.0, weights)
+    weights = np.where(weights < MIN_STACK_WEIGHT, 0.0, weights)
     return weights / weights.sum()
 
 
 def _spread(kind: str, y: np.ndarray, w: np.ndarray) -> float:
-    """The standard deviation of what a regressor is given."""
+    """The standard deviation of the numbers that a regressor is fitted to."""
     z = np.log(y) if kind == "positive" else y
     top = max(np.abs(z).max(), 1e-300)  # squares of huge numbers are infinite
     z = z / top
     return top * float(np.sqrt(np.cov(z, aweights=w, ddof=0))) or 1.0
 
 
-def _mean(held: Held, table: Table) -> float:
-    w = table.w[held.rows]
-    return float(w @ held.loss / w.sum())
+def _mean_loss(found: HeldOutPredictions, table: Table) -> float:
+    w = table.w[found.rows]
+    return float(w @ found.loss / w.sum())

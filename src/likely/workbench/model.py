@@ -1,4 +1,4 @@
-"""The model a run leaves behind: a table in, distributions with honest intervals out."""
+"""The model that a run saves: tables in, distributions and conformal intervals out."""
 
 import dataclasses
 from typing import Any
@@ -7,11 +7,11 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from likely.core.checks import InputError
-from likely.data.frames import code_words, to_arrow
+from likely.data.frames import encode_text, to_arrow
 from likely.evaluate import class_sets, heated, radius, stretched
 from likely.families import Stretched
 from likely.preprocess import TableEncoder
-from likely.workbench.candidate import Candidate
+from likely.workbench.fitted import FittedMixture
 from likely.workbench.quantiles import MIDDLE, inner_ends, quantile_table
 from likely.workbench.target import Target
 
@@ -21,15 +21,15 @@ class TableModel:
     """A fitted, recalibrated and conformalised model of a table.
 
     Attributes:
-        name: which rung it is.
-        target: what it predicts.
-        encoders: how columns become numbers, by name.
+        name: the name of the candidate model.
+        target: the column it predicts.
+        encoders: the encoders of tables, by the name of the encoding.
         parts: (encoding, estimator) of each part of the mixture.
-        weights: of the parts.
+        weights: the weights of the parts.
         temperature: of class probabilities; 1 changes nothing.
-        stretch: of distributions of numbers about their median; 1 changes nothing.
-        scores: of held-out rows, sorted: how wide intervals have to be.
-        score_weights: of those rows.
+        stretch: the factor of deviations from the median; 1 changes nothing.
+        scores: the conformal scores of held-out rows, sorted.
+        score_weights: the weights of those rows.
     """
 
     name: str
@@ -47,7 +47,7 @@ class TableModel:
 
     def predict_dist(self, frame: Any) -> Any:
         """p(y | x) of each row, recalibrated."""
-        dist = self._said(frame)
+        dist = self._uncalibrated(frame)
         if self.target.is_class or self.stretch == 1:
             return dist
         return Stretched(dist, self.stretch)
@@ -55,7 +55,7 @@ class TableModel:
     def predict_proba(self, frame: Any) -> Float[np.ndarray, "n c"]:
         """(n, c) class probabilities, classes in the order of `target.classes`."""
         if not self.target.is_class:
-            raise InputError(f"{self.target.name!r} is a number; ask for predict_dist.")
+            raise InputError(f"{self.target.name!r} is a number; use predict_dist.")
         return heated(self.predict_dist(frame).probs, self.temperature)
 
     def predict(self, frame: Any) -> np.ndarray:
@@ -63,7 +63,7 @@ class TableModel:
         if self.target.is_class:
             labels = np.asarray(self.target.classes, dtype=object)
             return labels[self.predict_proba(frame).argmax(1)]
-        dist = self._said(frame)
+        dist = self._uncalibrated(frame)
         mean = np.asarray(dist.mean)
         if self.stretch == 1:
             return mean
@@ -73,31 +73,31 @@ class TableModel:
     def predict_interval(
         self, frame: Any, coverage: float = 0.9
     ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-        """Ends of intervals that hold this share of new rows."""
+        """The ends of intervals that contain this share of new targets."""
         if self.target.is_class:
-            raise InputError(f"{self.target.name!r} is a label; ask for predict_set.")
-        inner = inner_ends(quantile_table(self._said(frame)), self.stretch)
+            raise InputError(f"{self.target.name!r} is a class; use predict_set.")
+        inner = inner_ends(quantile_table(self._uncalibrated(frame)), self.stretch)
         ends = stretched(*inner, self._radius(coverage))
-        return fitting(*ends, self.target.kind)
+        return possible_ends(*ends, self.target.kind)
 
     def predict_set(self, frame: Any, coverage: float = 0.9) -> Bool[np.ndarray, "n c"]:
-        """Sets of classes that hold this share of new rows."""
+        """Sets of classes that contain the class of this share of new rows."""
         return class_sets(self.predict_proba(frame), self._radius(coverage))
 
     def _radius(self, coverage: float) -> float:
         return radius(self.scores, coverage, self.score_weights)
 
-    def _said(self, frame: Any) -> Any:
-        """p(y | x) before it is recalibrated."""
+    def _uncalibrated(self, frame: Any) -> Any:
+        """p(y | x) of each row, before recalibration."""
         classes = len(self.target.classes)
-        mixture = Candidate(self.encoders, self.parts, self.weights, classes)
-        return mixture.predict_dist(code_words(to_arrow(frame)))
+        mixture = FittedMixture(self.encoders, self.parts, self.weights, classes)
+        return mixture.predict_dist(encode_text(to_arrow(frame)))
 
 
-def fitting(
+def possible_ends(
     low: np.ndarray, high: np.ndarray, kind: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Interval ends that the target can take: not below zero, whole for counts."""
+    """Interval ends among the possible targets: not below zero, whole for counts."""
     if kind == "positive":
         return np.maximum(low, 0.0), high
     if kind == "count":

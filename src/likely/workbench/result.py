@@ -1,4 +1,4 @@
-"""What a run found: to read, to parse, to deploy."""
+"""The result of a run: sentences to read, data to parse, a model to deploy."""
 
 import csv
 import dataclasses
@@ -9,43 +9,43 @@ from typing import Any
 
 import numpy as np
 
-from likely.workbench.held import Held
+from likely.workbench.candidates import STACK
+from likely.workbench.held_out import HeldOutPredictions
 from likely.workbench.model import TableModel
-from likely.workbench.rungs import STACK
 from likely.workbench.table import Table
 
-SHOWN = ("rmse", "mae", "r2", "accuracy", "brier", "auc")
-"""Scores that fit on a terminal."""
+SHOWN_SCORES = ("rmse", "mae", "r2", "accuracy", "brier", "auc")
+"""The scores that are printed in a terminal."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """The outcome of a run.
+    """The result of a run.
 
     Attributes:
-        report: everything that was found, as plain data; the content of `report.json`.
-        model: the winner, fitted to all rows, recalibrated, ready for new ones.
+        report: all results as plain data; the content of `report.json`.
+        model: the best model, fitted to all rows and recalibrated.
         table: the rows.
-        held: what each rung says about the rows it did not see.
-        covered: the winner's intervals or sets of those rows.
-        seconds: how long each rung took.
+        held_out: the held-out predictions of each model.
+        covered: the intervals or sets of the best model for held-out rows.
+        seconds: how long each model took.
     """
 
     report: dict[str, Any]
     model: TableModel
     table: Table
-    held: dict[str, Held]
+    held_out: dict[str, HeldOutPredictions]
     covered: dict[str, Any]
     seconds: dict[str, float]
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The ladder as a table: one row a rung."""
+        """The comparison as a table: one row for each model."""
         return ladder_rows(self.report)
 
     @property
     def verdict(self) -> list[str]:
-        """Three sentences: which model, how good, how sure."""
+        """Three sentences: which model is best, how good it is, what its intervals cover."""
         return verdict(self.report)
 
     def __repr__(self) -> str:
@@ -57,11 +57,11 @@ class Result:
         return fragment(self)
 
     def to_json(self) -> str:
-        """The report as text: the same run, the same bytes."""
+        """The report as JSON; the same run gives the same bytes."""
         return json.dumps(self.report, indent=1, ensure_ascii=False) + "\n"
 
     def card(self) -> dict[str, Any]:
-        """What a model card says of the winner."""
+        """The content of the model card."""
         winner = self.report["winner"]
         return {
             "target": self.report["target"]["name"],
@@ -75,13 +75,13 @@ class Result:
         }
 
     def predictions_csv(self) -> str:
-        """Out-of-fold predictions of the winner, with intervals or sets."""
-        held = self.held[self.report["winner"]["name"]]
+        """Held-out predictions of the best model as CSV, with intervals or sets."""
+        predictions = self.held_out[self.report["winner"]["name"]]
         table, out = self.table, io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        row, fold = table.rows[held.rows], _folds(table)[held.rows]
-        y = table.y[held.rows]
-        if held.probs is not None:
+        rows = predictions.rows
+        row, fold, y = table.rows[rows], _folds(table)[rows], table.y[rows]
+        if predictions.probs is not None:
             labels = np.asarray(table.target.classes, dtype=object)
             probs, sets = self.covered["probs"], self.covered["sets"]
             writer.writerow(
@@ -90,13 +90,13 @@ class Result:
             for i in range(len(y)):
                 inside = "|".join(labels[sets[i]])
                 chances = [f"{p:.6g}" for p in probs[i]]
-                own, said = labels[int(y[i])], labels[probs[i].argmax()]
-                writer.writerow([row[i], fold[i], own, said, *chances, inside])
+                true, predicted = labels[int(y[i])], labels[probs[i].argmax()]
+                writer.writerow([row[i], fold[i], true, predicted, *chances, inside])
             return out.getvalue()
         writer.writerow(["row", "fold", "y", "mean", "low", "high"])
         low, high = self.covered["low"], self.covered["high"]
         for i in range(len(y)):
-            numbers = (y[i], held.mean[i], low[i], high[i])
+            numbers = (y[i], predictions.mean[i], low[i], high[i])
             writer.writerow([row[i], fold[i], *(f"{v:.6g}" for v in numbers)])
         return out.getvalue()
 
@@ -109,7 +109,7 @@ def _folds(table: Table) -> np.ndarray:
 
 
 def ladder_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """The ladder of a report as a table."""
+    """The comparison in a report as a table: one row for each model."""
     scores = list(report["ladder"][0]["scores"])
     return [
         {
@@ -125,13 +125,17 @@ def ladder_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def compact(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """The ladder as text for narrow terminals: an error stands behind its number."""
+    """The comparison as text for narrow terminals: each number with its error."""
     return [
         {
             "model": row["model"],
             "nats": with_error(row["nats"], row.get("±")),
             "gain": with_error(row.get("gain"), row.get("gain ±"), "+") if i else "",
-            **{name: _short(value) for name, value in row.items() if name in SHOWN},
+            **{
+                name: _short(value)
+                for name, value in row.items()
+                if name in SHOWN_SCORES
+            },
         }
         for i, row in enumerate(rows)
     ]
@@ -144,7 +148,7 @@ def _short(value: float | None) -> str:
 
 
 def with_error(value: float | None, error: float | None, sign: str = "") -> str:
-    """A number to the digits that its error leaves, and the error to two."""
+    """A number with its error, rounded to two digits of the error."""
     if value is None:
         return ""
     if not error:
@@ -156,23 +160,23 @@ def with_error(value: float | None, error: float | None, sign: str = "") -> str:
 
 
 def verdict(report: dict[str, Any]) -> list[str]:
-    """Three sentences: which model, how good, how sure."""
+    """Three sentences: which model is best, how good it is, what its intervals cover."""
     winner, ladder = report["winner"], report["ladder"]
     target = report["target"]["name"]
     gain, error = winner["gain_over_null"], winner["gain_over_null_error"]
-    said = winner["label"]
+    model = winner["label"]
     if winner["name"] == STACK:
         parts = sorted(winner["weights"].items(), key=lambda pair: -pair[1])[:3]
         labels = {row["name"]: row["label"] for row in ladder}
         mix = ", ".join(f"{100 * p:.0f} % {labels[n]}" for n, p in parts)
-        said = f"a mixture ({mix})"
-    first = f"Best of {len(ladder)} models of {target}: {said}"
+        model = f"a mixture ({mix})"
+    first = f"Best of {len(ladder)} models of {target}: {model}"
     if winner["name"] == "null":
         first = f"No model predicts {target} better than its overall distribution"
     likelier = np.exp(min(gain, 50.0))
     second = (
-        f"on rows it did not see, the truth is {likelier:.3g} times as likely under it as "
-        f"without any column ({gain:.3f} ± {error:.3f} nats a row)"
+        f"on held-out rows, the true value is {likelier:.3g} times as likely under it as "
+        f"under the null model ({gain:.3f} ± {error:.3f} nats per row)"
     )
     scores = winner["scores"]
     if "accuracy" in scores:
@@ -180,10 +184,10 @@ def verdict(report: dict[str, Any]) -> list[str]:
         kind = mean_size(winner["size"], " classes")
     else:
         r2 = scores["r2"]
-        told = (
+        explained = (
             "" if r2 is None else f"it explains {100 * r2:.0f} % of the variance, and "
         )
-        third = f"{told}its intervals"
+        third = f"{explained}its intervals"
         kind = mean_size(winner["size"], " wide")
     asked, share = 100 * winner["coverage_asked"], 100 * winner["coverage"]
     third += f" of {asked:.0f} % cover {share:.1f} % of rows, {kind}"
@@ -191,10 +195,10 @@ def verdict(report: dict[str, Any]) -> list[str]:
 
 
 def mean_size(size: float | None, unit: str) -> str:
-    """How large intervals or sets are; where rows are too few, intervals are unbounded."""
-    return (
-        "unbounded for want of rows" if size is None else f"{size:.4g}{unit} on average"
-    )
+    """The mean size of intervals or sets; with too few rows intervals are unbounded."""
+    if size is None:
+        return "unbounded, since there are too few rows"
+    return f"{size:.4g}{unit} on average"
 
 
 def _sentence(text: str) -> str:
@@ -202,7 +206,7 @@ def _sentence(text: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """As JSON has it: lists, and numbers to twelve digits; not a number is null."""
+    """A value as JSON has it: lists, numbers of twelve digits, null for NaN."""
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, np.ndarray):

@@ -1,4 +1,4 @@
-"""What the simplest honest model says: coefficients with intervals and p-values."""
+"""The coefficients of an unpenalised linear model, with intervals and p-values."""
 
 import warnings
 from typing import Any, NamedTuple, cast
@@ -11,37 +11,39 @@ from likely.core.checks import InputError
 from likely.workbench.ladder import Fold
 from likely.workbench.table import Table
 
-MOST = 200
-"""Columns that a reader can take in."""
-MOST_NUMBERS = 600
-"""Coefficients; classes have a set each."""
+MAX_COLUMNS = 200
+"""The largest number of columns that are worth reading."""
+MAX_COEFFICIENTS = 600
+"""The largest number of coefficients; each class has its own."""
 
 
-class Simple(NamedTuple):
+class SimpleModel(NamedTuple):
     """The coefficients of an unpenalised linear model, columns scaled to variance 1."""
 
     title: str
     rows: list[dict[str, Any]]
     facts: list[tuple[str, str]]
     warnings: list[tuple[str, str]]
-    """(class, sentence) of what the fit warned of."""
+    """(class, sentence) of each warning of the fit."""
     refusal: str = ""
 
 
-def simple_model(table: Table) -> Simple:
-    """Fit it to all rows; where it has no p-values, say why."""
+def simple_model(table: Table) -> SimpleModel:
+    """Fit a linear model to all rows; without p-values, `refusal` says why."""
     fold = Fold(table, None)
     X, _ = fold.encoded("scaled")
     names = fold.encoders["scaled"].get_feature_names_out()
-    if X.shape[1] > MOST:
-        return Simple("", [], [], [], f"{X.shape[1]} columns are too many to read")
+    if X.shape[1] > MAX_COLUMNS:
+        return SimpleModel("", [], [], [], f"{X.shape[1]} columns are too many to read")
     numbers = X.shape[1] * max(len(table.target.classes) - 1, 1)
-    if numbers > MOST_NUMBERS:
-        return Simple("", [], [], [], f"{numbers} coefficients are too many to read")
+    if numbers > MAX_COEFFICIENTS:
+        return SimpleModel(
+            "", [], [], [], f"{numbers} coefficients are too many to read"
+        )
     kept = _independent(X)
     model, y, title = _model(table)
     if not len(kept):
-        return Simple(title, [], [], [], "no column varies from row to row.")
+        return SimpleModel(title, [], [], [], "no column varies from row to row.")
     X, names = X[:, kept], [str(name) for name in names[kept]]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -51,16 +53,16 @@ def simple_model(table: Table) -> Simple:
             summary = fitted.summary(coverage=0.95)
             rows, facts = _rows(summary), list(summary.facts)
         except InputError as error:
-            told = _told(caught) or [(type(error).__name__, str(error))]
-            return Simple(title, [], [], told, str(error))
+            found = _sentences(caught) or [(type(error).__name__, str(error))]
+            return SimpleModel(title, [], [], found, str(error))
         except np.linalg.LinAlgError:
             why = "its equations have no unique solution (columns repeat each other)."
-            return Simple(title, [], [], _told(caught), why)
-    return Simple(title, rows, facts, _told(caught))
+            return SimpleModel(title, [], [], _sentences(caught), why)
+    return SimpleModel(title, rows, facts, _sentences(caught))
 
 
 def _rows(summary: Any) -> list[dict[str, Any]]:
-    """One for each coefficient."""
+    """One row for each coefficient."""
     return [
         {
             "name": name,
@@ -81,23 +83,23 @@ def _rows(summary: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _told(caught: list) -> list[tuple[str, str]]:
+def _sentences(caught: list) -> list[tuple[str, str]]:
     return sorted({(w.category.__name__, str(w.message)) for w in caught})
 
 
 def _independent(X: np.ndarray) -> np.ndarray:
-    """Columns without those of one-hot blocks that the others already tell."""
+    """The largest set of linearly independent columns, for one-hot blocks are not."""
     from scipy.linalg import qr
 
     centred = X - X.mean(0)
     length = np.linalg.norm(centred, axis=0)
-    moving = np.flatnonzero(length > 1e-9)
+    varying = np.flatnonzero(length > 1e-9)
     R, order = cast(
-        tuple, qr(centred[:, moving] / length[moving], mode="r", pivoting=True)
+        tuple, qr(centred[:, varying] / length[varying], mode="r", pivoting=True)
     )[-2:]
     size = np.abs(np.diagonal(R))
     rank = int((size > 1e-8 * size[0]).sum()) if size.size else 0
-    return np.sort(moving[order[:rank]])
+    return np.sort(varying[order[:rank]])
 
 
 def _model(table: Table) -> tuple[Any, np.ndarray, str]:

@@ -1,4 +1,4 @@
-"""A run as data: what to fit, to what, and how hard; written as TOML, read back the same.
+"""The settings of a run as data, which are written as TOML and read back the same.
 
 A run is a function of its spec and its data. `likely fit --spec spec.toml` repeats it.
 """
@@ -18,22 +18,22 @@ VERSION = 1
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """What `likely fit` is asked to do.
+    """The settings of `likely fit`.
 
     Attributes:
         data: a file, or the name of a bundled data set.
         target: the column to predict; the last one where empty.
-        family: how the target is distributed; told from its values where empty.
-        models: the rungs of the ladder; all that fit the target where empty.
-        folds: how many parts the rows are dealt into.
+        family: how the target is distributed; inferred from its values where empty.
+        models: names of models to compare; all that fit the target where empty.
+        folds: the number of folds of cross-validation.
         effort: "quick", "normal" or "thorough".
-        seed: deals the rows and starts the models.
+        seed: of the folds and of the models.
         coverage: of intervals and sets.
-        kinds: kinds of columns, over those that are inferred.
+        kinds: kinds of columns, which override those that are inferred.
         drop: columns to leave out.
         weight: a column that says how often each row counts.
         groups: a column whose rows stay together in a fold.
-        time: a column by which the past is parted from the future.
+        time: a column of times; the past predicts the future.
     """
 
     data: str = "diabetes"
@@ -54,7 +54,7 @@ class Spec:
         _check(dataclasses.asdict(self))
 
     def to_toml(self) -> str:
-        """The spec as TOML: what was not asked for is left out."""
+        """The spec as TOML, without settings that are empty."""
         lines = [f"version = {VERSION}"]
         tables = []
         for field in dataclasses.fields(self):
@@ -73,7 +73,7 @@ class Spec:
 
     @classmethod
     def from_toml(cls, text: str) -> "Spec":
-        """The spec that `to_toml` wrote, or a person."""
+        """The spec in a TOML text, which `to_toml` or a person wrote."""
         try:
             content: dict[str, Any] = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -105,21 +105,26 @@ class Spec:
         return cls.from_toml(text)
 
 
-def _words(value: Any) -> bool:
-    return all(isinstance(word, str) for word in value)
+def _are_texts(value: Any) -> bool:
+    return all(isinstance(text, str) for text in value)
 
 
 _RULES = (
     ("data", str, bool, "a file or the name of a data set"),
     ("target", str, lambda v: True, "the name of a column"),
     ("family", str, lambda v: True, "the name of a family"),
-    ("models", tuple, _words, "names of models"),
+    ("models", tuple, _are_texts, "names of models"),
     ("folds", int, lambda v: 2 <= v <= 100, "a whole number from 2 to 100"),
     ("effort", str, EFFORTS.__contains__, f"one of {', '.join(EFFORTS)}"),
     ("seed", int, lambda v: 0 <= v < 2**63, "a whole number, 0 or above"),
     ("coverage", float, lambda v: 0 < v < 1, "a number between 0 and 1"),
-    ("kinds", Mapping, lambda v: _words(v.values()), "kinds by the names of columns"),
-    ("drop", tuple, _words, "names of columns"),
+    (
+        "kinds",
+        Mapping,
+        lambda v: _are_texts(v.values()),
+        "kinds by the names of columns",
+    ),
+    ("drop", tuple, _are_texts, "names of columns"),
     ("weight", str, lambda v: True, "the name of a column"),
     ("groups", str, lambda v: True, "the name of a column"),
     ("time", str, lambda v: True, "the name of a column"),
@@ -127,7 +132,7 @@ _RULES = (
 
 
 def _check(settings: Mapping[str, Any]) -> None:
-    """Refuse settings that are none, before anything else looks at them."""
+    """Refuse settings of the wrong type or outside of their range."""
     for name, kind, fits, what in _RULES:
         value = settings.get(name)
         if name not in settings:
@@ -135,7 +140,7 @@ def _check(settings: Mapping[str, Any]) -> None:
         if not isinstance(value, kind) or isinstance(value, bool) or not fits(value):
             raise InputError(f"{name} is {value!r}; give {what}.")
     if settings.get("groups") and settings.get("time"):
-        raise InputError("groups and time are both given; rows are parted by one.")
+        raise InputError("groups and time are both given; give one of them.")
 
 
 def _quoted(text: str) -> str:

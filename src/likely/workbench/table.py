@@ -1,4 +1,4 @@
-"""The table of a run: read, typed, with its target and its weights set apart."""
+"""The table of a run: its columns, target, weights and folds."""
 
 import dataclasses
 from pathlib import Path
@@ -11,8 +11,8 @@ from jaxtyping import Float, Int
 from likely import data
 from likely.core.checks import InputError, check_weights
 from likely.data import registry
-from likely.data.columns import as_levels, as_moments, as_numbers
-from likely.data.frames import code_words, to_arrow
+from likely.data.columns import as_levels, as_numbers, as_timestamps
+from likely.data.frames import encode_text, to_arrow
 from likely.data.schema import Column, Schema
 from likely.data.text_table import TextTable
 from likely.evaluate import (
@@ -38,25 +38,29 @@ SUFFIXES = {
 }
 
 
+MIN_LEAK_SHARE = 0.99
+"""The share of the target that a column has to explain to be called a leak."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """Rows that have a target, and how they are dealt into folds."""
+    """The rows that have a target, and how they are split into folds."""
 
     name: str
     frame: pa.Table
     """The columns to learn from."""
     schema: Schema
-    """Of those columns."""
+    """The schema of those columns."""
     target: Target
     y: Float[np.ndarray, " n"]
     """Numbers, or codes of classes."""
     w: Float[np.ndarray, " n"]
     """How often each row counts."""
     folds: Folds
-    dealt: str
-    """How the rows are dealt, as a sentence."""
+    split: str
+    """How the rows are split into folds, as a sentence."""
     rows: Int[np.ndarray, " n"]
-    """Where each row was in the file, from 0."""
+    """The number of each row in the file, from 0."""
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -64,9 +68,9 @@ class Table:
 
 
 def read(source: Any, target: str = "") -> tuple[str, pa.Table, tuple[str, ...]]:
-    """A frame, a file or the name of a data set: its name, the table, and notes.
+    """The name, the table and notes of a frame, a file or a named data set.
 
-    A target of yes and no keeps its words.
+    A target of yes and no is kept as text.
     """
     if not isinstance(source, str | Path):
         return "frame", to_arrow(source), ()
@@ -81,8 +85,8 @@ def read(source: Any, target: str = "") -> tuple[str, pa.Table, tuple[str, ...]]
     file = data.open_table(path)
     found = file.read()
     name = target or found.column_names[-1]
-    words = isinstance(file, TextTable) and name in found.column_names
-    if words and pa.types.is_boolean(found[name].type):
+    is_text = isinstance(file, TextTable) and name in found.column_names
+    if is_text and pa.types.is_boolean(found[name].type):
         found = data.open_table(path, readings={name: "text"}).read()
     return path.name, found, tuple(file.notes)
 
@@ -107,9 +111,9 @@ def _bundled(found: Any) -> pa.Table:
 
 
 def prepare(spec: Spec, name: str, frame: pa.Table, notes: tuple[str, ...]) -> Table:
-    """Set the target and the weights apart, drop rows without a target, deal folds."""
-    frame = code_words(frame)
-    schema = Schema.infer(frame, kinds=_given(spec, frame))
+    """Separate target and weights, drop rows without a target, and make folds."""
+    frame = encode_text(frame)
+    schema = Schema.infer(frame, kinds=_known_kinds(spec, frame))
     known = set(schema.names)
     target_name = spec.target or schema.names[-1]
     special = [target_name, *filter(None, (spec.weight, spec.groups))]
@@ -122,10 +126,10 @@ def prepare(spec: Spec, name: str, frame: pa.Table, notes: tuple[str, ...]) -> T
         raise InputError(f"every weight in {spec.weight!r} is zero; nothing to learn.")
     keep = w > 0
     rows, y, w = rows[keep], y[keep], w[keep]
-    least = max(2 * spec.folds, 10)
-    if len(rows) < least:
+    minimum = max(2 * spec.folds, 10)
+    if len(rows) < minimum:
         raise InputError(
-            f"{len(rows)} rows have a target; {spec.folds} folds need at least {least}: "
+            f"{len(rows)} rows have a target; {spec.folds} folds need at least {minimum}: "
             "use fewer folds, or more rows."
         )
     groups = None
@@ -143,11 +147,11 @@ def prepare(spec: Spec, name: str, frame: pa.Table, notes: tuple[str, ...]) -> T
     if not any(column.used for column in schema):
         why = "; ".join(f"{c.name!r} ({c.kind}): {c.reason}" for c in schema)
         raise InputError(f"no column can be used: {why}.")
-    folds, dealt = _deal(spec, (frame, schema), target, y, w, groups=groups)
-    return Table(name, frame, schema, target, y, w, folds, dealt, rows, notes)
+    folds, split = _folds(spec, (frame, schema), target, y, w, groups=groups)
+    return Table(name, frame, schema, target, y, w, folds, split, rows, notes)
 
 
-def _given(spec: Spec, frame: pa.Table) -> dict[str, str]:
+def _known_kinds(spec: Spec, frame: pa.Table) -> dict[str, str]:
     names = set(frame.column_names)
     return {name: kind for name, kind in spec.kinds.items() if name in names}
 
@@ -161,19 +165,19 @@ def _weights(spec: Spec, frame: pa.Table, rows: np.ndarray) -> np.ndarray:
     return check_weights(w, len(rows))
 
 
-def _deal(spec, columns, target, y, w, *, groups) -> tuple[Folds, str]:
-    """Folds: by time, by group, by class, or plain."""
+def _folds(spec, columns, target, y, w, *, groups) -> tuple[Folds, str]:
+    """Folds by time, by group, stratified by class, or at random; and a description."""
     frame, schema = columns
     k = spec.folds
-    clock = spec.time or _clock(frame, schema)
-    if clock:
-        moments = as_moments(frame[clock], clock)
-        if np.isnat(moments).any():
-            raise InputError(f"the time {clock!r} is missing in some rows.")
-        how = f"by time: {clock!r} says when, and the past predicts the future"
+    column = spec.time or _time_column(frame, schema)
+    if column:
+        times = as_timestamps(frame[column], column)
+        if np.isnat(times).any():
+            raise InputError(f"the time {column!r} is missing in some rows.")
+        how = f"by time: by column {column!r}, so that the past predicts the future"
         if not spec.time:
             how += " (rows are in its order)"
-        return time_folds(moments.astype(np.int64), k, sample_weight=w), how
+        return time_folds(times.astype(np.int64), k, sample_weight=w), how
     if groups is not None:
         how = f"by group: rows of the same {spec.groups!r} stay together"
         return grouped_k_fold(groups, k, sample_weight=w, random_state=spec.seed), how
@@ -186,23 +190,23 @@ def _deal(spec, columns, target, y, w, *, groups) -> tuple[Folds, str]:
     return k_fold(len(y), k, sample_weight=w, random_state=spec.seed), how
 
 
-def _clock(frame: pa.Table, schema: Schema) -> str:
-    """A date column in whose order the rows are, if there is exactly one date."""
+def _time_column(frame: pa.Table, schema: Schema) -> str:
+    """The only date column, if the rows are in its order; else nothing."""
     dates = [c for c in schema if c.kind == "date" and c.used]
     if len(dates) != 1 or dates[0].missing:
         return ""
-    moments = as_moments(frame[dates[0].name], dates[0].name).astype(np.int64)
-    ordered = bool((np.diff(moments) >= 0).all() or (np.diff(moments) <= 0).all())
-    several = len(np.unique(moments)) > max(20, len(moments) // 20)
+    times = as_timestamps(frame[dates[0].name], dates[0].name).astype(np.int64)
+    ordered = bool((np.diff(times) >= 0).all() or (np.diff(times) <= 0).all())
+    several = len(np.unique(times)) > max(20, len(times) // 20)
     return dates[0].name if ordered and several else ""
 
 
 def leaks(table: Table) -> dict[str, float]:
-    """Columns that alone tell almost all of the target, and how much of it.
+    """Columns that alone explain almost all of the target, and the share explained.
 
-    Each column predicts one half of the rows from the other, a word by the mean target of
-    its rows, a number by its nearest neighbours: the share of the variance, or of the
-    classes beyond the commonest, that it explains.
+    Each column predicts one half of the rows from the other, a category by the mean
+    target of its rows, a number by its nearest neighbours. The share is that of the
+    variance, or of the errors of always predicting the commonest class.
     """
     found = {}
     n = len(table)
@@ -210,47 +214,48 @@ def leaks(table: Table) -> dict[str, float]:
     for column in table.schema:
         if column.used and n >= 40:
             share = _explained(_values(table.frame, column), table, half)
-            if share > 0.99:
+            if share > MIN_LEAK_SHARE:
                 found[column.name] = share
     return found
 
 
 def _values(frame: pa.Table, column: Column) -> np.ndarray:
-    """Codes of words (integers), or numbers."""
+    """The values of a column: codes of categories (integers), or numbers."""
     values = frame[column.name]
     if column.kind in ("category", "code"):
         return as_levels(values, column.name).codes + 1
     if column.kind == "date":
-        return as_moments(values, column.name).astype(np.int64).astype(float)
+        return as_timestamps(values, column.name).astype(np.int64).astype(float)
     numbers = as_numbers(values, column.name)
     return np.where(np.isnan(numbers), np.nanmean(numbers), numbers)
 
 
 def _explained(x: np.ndarray, table: Table, half: np.ndarray) -> float:
-    y, judged = table.y, ~half
+    """The share of the target in the other half that a column explains."""
+    y, test = table.y, ~half
     c = len(table.target.classes)
     if x.dtype.kind == "i":
-        said = _by_word(x, y, half, c)
+        predicted = _by_category(x, y, half, c)
     else:
         order = np.argsort(x[half], kind="stable")
-        known, told = x[half][order], y[half][order]
+        known_x, known_y = x[half][order], y[half][order]
         if c:
-            place = np.clip(np.searchsorted(known, x[judged]), 1, len(known) - 1)
-            nearer = x[judged] - known[place - 1] < known[place] - x[judged]
-            said = told[place - nearer]
+            i = np.clip(np.searchsorted(known_x, x[test]), 1, len(known_x) - 1)
+            left_is_nearer = x[test] - known_x[i - 1] < known_x[i] - x[test]
+            predicted = known_y[i - left_is_nearer]
         else:
-            said = np.interp(x[judged], known, told)
-    truth = y[judged]
+            predicted = np.interp(x[test], known_x, known_y)
+    truth = y[test]
     if c:
         base = np.mean(truth != np.bincount(y[half].astype(int)).argmax())
-        wrong = np.mean(said != truth)
+        wrong = np.mean(predicted != truth)
         return float(1 - wrong / base) if base > 0 else 0.0
     spread = np.mean((truth - truth.mean()) ** 2)
-    return float(1 - np.mean((truth - said) ** 2) / spread) if spread > 0 else 0.0
+    return float(1 - np.mean((truth - predicted) ** 2) / spread) if spread > 0 else 0.0
 
 
-def _by_word(x: np.ndarray, y: np.ndarray, half: np.ndarray, c: int) -> np.ndarray:
-    """The commonest class, or the mean, of the rows with the same word."""
+def _by_category(x: np.ndarray, y: np.ndarray, half: np.ndarray, c: int) -> np.ndarray:
+    """The commonest class, or the mean, of the rows of the same category."""
     size = int(x.max()) + 1
     if c:
         counts = np.zeros((size, c))

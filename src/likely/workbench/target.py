@@ -1,10 +1,10 @@
-r"""What a target is, told from its values: the kind decides the family.
+r"""The kind of a target, inferred from its values; it decides the family.
 
 real       any number                              normal
 positive   above zero, and skewed                  log-normal, gamma
 count      whole numbers from zero on              negative binomial, Poisson
 binary     two values                              Bernoulli
-classes    a few values, or words                  categorical
+classes    a few values, or text                   categorical
 """
 
 import dataclasses
@@ -33,8 +33,13 @@ DEFAULT = {
     "binary": "bernoulli",
     "classes": "categorical",
 }
-FEW, MANY, SKEWED, COMMON = 10, 100, 1.0, 3
-LARGEST = 1e100
+MAX_NUMBER_CLASSES, MIN_CLASS_ROWS = 10, 3
+"""Whole numbers are classes if they are at most so many, each in at least so many rows."""
+MAX_CLASSES = 100
+MIN_SKEWNESS = 1.0
+"""Numbers above zero are modelled on the log scale from this skewness on."""
+MAX_MAGNITUDE = 1e100
+"""The largest absolute value of a target, whose square can still be computed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,12 +47,12 @@ class Target:
     """The column to predict.
 
     Attributes:
-        name: of the column.
+        name: the name of the column.
         kind: "real", "positive", "count", "binary" or "classes".
-        family: how it is taken to be distributed.
-        reason: why, as a sentence.
-        classes: the labels, where it is a class.
-        missing: rows without a value, which are left out.
+        family: the distribution that it is taken to have.
+        reason: why it is of that kind, as a sentence.
+        classes: the labels of the classes, if it has some.
+        missing: the number of rows without a value, which are left out.
         single: classes of one row, which are left out.
     """
 
@@ -61,7 +66,7 @@ class Target:
 
     @property
     def is_class(self) -> bool:
-        """Whether it is a label and not a number."""
+        """Whether it is a class and not a number."""
         return self.kind in ("binary", "classes")
 
 
@@ -71,9 +76,9 @@ def read_target(
     """The target, its values as numbers, and the rows that have one.
 
     Args:
-        column: what the schema says of it.
+        column: the column of the schema.
         values: the Arrow column.
-        family: what the user asked for, or nothing.
+        family: the family that the user chose, or nothing.
     """
     if family and family not in FAMILIES:
         known = ", ".join(FAMILIES)
@@ -82,7 +87,9 @@ def read_target(
     wants = FAMILIES.get(family, "")
     as_class = wants in ("binary", "classes")
     if as_class or (not wants and column.kind in ("category", "boolean", "text")):
-        reason = "you said so" if as_class else f"it holds {_what(column.kind)}"
+        reason = (
+            "set by the user" if as_class else f"it holds {_described(column.kind)}"
+        )
         return _class(name, values, family, reason)
     if column.kind in ("category", "text", "date"):
         if not wants:
@@ -100,7 +107,7 @@ def read_target(
         row = int(np.argmax(np.isinf(y)))
         raise InputError(f"the target {name!r} contains infinity (row {row}).")
     y = y[rows]
-    kind, reason = (wants, "you said so") if wants else _kind(y)
+    kind, reason = (wants, "set by the user") if wants else _kind(y)
     if kind in ("binary", "classes"):
         return _class(name, values, family, reason)
     _check_support(name, kind, y)
@@ -109,7 +116,7 @@ def read_target(
             f"the target {name!r} is {y[0]:g} in every row; there is "
             "nothing to learn: name another column."
         )
-    if np.abs(y).max() > LARGEST or np.abs(y - y[0]).max() < 1 / LARGEST:
+    if np.abs(y).max() > MAX_MAGNITUDE or np.abs(y - y[0]).max() < 1 / MAX_MAGNITUDE:
         raise InputError(
             f"the target {name!r} has numbers like {y[np.abs(y).argmax()]:g}, whose "
             "squares cannot be computed; change its unit."
@@ -118,54 +125,56 @@ def read_target(
     return Target(name, kind, family, reason, (), len(values) - len(rows)), y, rows
 
 
-def _what(kind: str) -> str:
-    return {"category": "words", "boolean": "true and false", "text": "text"}[kind]
+def _described(kind: str) -> str:
+    return {"category": "categories", "boolean": "true and false", "text": "text"}[kind]
 
 
 def _class(name: str, values: Any, family: str, reason: str):
-    """Labels as numbers, in the order in which people would write them."""
+    """Classes as codes, in natural order: numbers by size, text alphabetically."""
     levels = as_levels(values, name)
     if (levels.codes < 0).all():
         raise InputError(f"the target {name!r} has no values; name another column.")
-    count = np.bincount(levels.codes[levels.codes >= 0], minlength=len(levels.words))
+    count = np.bincount(
+        levels.codes[levels.codes >= 0], minlength=len(levels.categories)
+    )
     single, different = np.flatnonzero(count == 1), int((count > 0).sum())
-    if different > MANY:
+    if different > MAX_CLASSES:
         raise InputError(
-            f"the target {name!r} has {different} different words; that is too many "
-            f"for classes (at most {MANY}): name another column."
+            f"the target {name!r} has {different} different values; that is too many "
+            f"for classes (at most {MAX_CLASSES}): name another column."
         )
     if (count > 1).sum() < 2 and len(single) and different > 1:
         raise InputError(
-            f"class {levels.words[int(single[0])]!r} of the target {name!r} has one row "
-            "only; a class needs rows to learn from and rows to be judged by."
+            f"class {levels.categories[int(single[0])]!r} of the target {name!r} has one row "
+            "only; a class needs rows to learn from and rows to test."
         )
     rows = np.flatnonzero((levels.codes >= 0) & (count != 1)[levels.codes])
     used, codes = np.unique(levels.codes[rows], return_inverse=True)
-    words = [levels.words[i] for i in used]
-    order = sorted(range(len(words)), key=lambda i: _sort_key(words[i]))
-    place = np.argsort(order)
-    if len(words) < 2:
+    found = [levels.categories[i] for i in used]
+    order = sorted(range(len(found)), key=lambda i: _sort_key(found[i]))
+    rank = np.argsort(order)
+    if len(found) < 2:
         raise InputError(
             f"the target {name!r} has one value only; there is nothing to "
             "learn: name another column."
         )
-    kind = "binary" if len(words) == 2 else "classes"
+    kind = "binary" if len(found) == 2 else "classes"
     if family and FAMILIES[family] != kind:
         raise InputError(
-            f"family {family} does not fit {len(words)} classes; use {DEFAULT[kind]}."
+            f"family {family} does not fit {len(found)} classes; use {DEFAULT[kind]}."
         )
-    labels = tuple(words[i] for i in order)
+    labels = tuple(found[i] for i in order)
     missing = int((levels.codes < 0).sum())
-    alone = tuple(levels.words[int(i)] for i in single)
+    alone = tuple(levels.categories[int(i)] for i in single)
     target = Target(name, kind, DEFAULT[kind], reason, labels, missing, alone)
-    return target, place[codes].astype(np.float64), rows
+    return target, rank[codes].astype(np.float64), rows
 
 
-def _sort_key(word: str) -> tuple:
+def _sort_key(label: str) -> tuple:
     try:
-        return (0, float(word), word)
+        return (0, float(label), label)
     except ValueError:
-        return (1, 0.0, word)
+        return (1, 0.0, label)
 
 
 def _kind(y: np.ndarray) -> tuple[str, str]:
@@ -175,8 +184,9 @@ def _kind(y: np.ndarray) -> tuple[str, str]:
     whole = bool((y == np.round(y)).all())
     if distinct == 2:
         return "binary", "it has two different values"
-    few = whole and distinct <= FEW and y.min() >= 0 and y.max() <= 2 * FEW
-    if few and counts.min() >= COMMON:
+    few = whole and distinct <= MAX_NUMBER_CLASSES
+    small = y.min() >= 0 and y.max() <= 2 * MAX_NUMBER_CLASSES
+    if few and small and counts.min() >= MIN_CLASS_ROWS:
         return "classes", (
             f"it has {distinct} different whole numbers (--family poisson counts instead)"
         )
@@ -185,7 +195,7 @@ def _kind(y: np.ndarray) -> tuple[str, str]:
     if y.min() > 0:
         z = (y - y.mean()) / y.std() if y.std() > 0 else y * 0
         skew = float((z**3).mean())
-        if skew > SKEWED:
+        if skew > MIN_SKEWNESS:
             return "positive", f"it is above zero and skewed ({skew:.1f})"
     return "real", "it has numbers"
 

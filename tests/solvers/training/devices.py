@@ -65,7 +65,7 @@ def streamed(mesh):
     return np.asarray(found.trace.loss[:20]).tolist()
 
 
-def crowd(mesh):
+def members(mesh):
     import test_members
 
     found = train_members(
@@ -79,13 +79,17 @@ if __name__ == "__main__":
     mesh = None if COUNT == 1 else jax.make_mesh((COUNT,), ("data",))
     result = {"devices": len(jax.devices()), "curve": curve(mesh)}
     if KIND == "all":
-        result |= {"full": full(mesh), "streamed": streamed(mesh), "crowd": crowd(mesh)}
+        result |= {
+            "full": full(mesh),
+            "streamed": streamed(mesh),
+            "members": members(mesh),
+        }
     if KIND != "all" or COUNT > 1:
         result["cut"] = curve(mesh, cut=True)
     if KIND == "processes":
         folder = sys.argv[5]
-        stop = lambda e: "stop" if e.step >= 20 else None  # noqa: E731
-        places = Checkpoints(folder, every_steps=10)
-        curve(mesh, checkpoints=places, callbacks=stop, every=10)
-        result["resumed"] = curve(mesh, checkpoints=places, resume=True, every=10)
+        stop = lambda e: e.step >= 20  # noqa: E731
+        checkpoints = Checkpoints(folder, every_steps=10)
+        curve(mesh, checkpoints=checkpoints, callbacks=stop, every=10)
+        result["resumed"] = curve(mesh, checkpoints=checkpoints, resume=True, every=10)
     print("RESULT", json.dumps(result))

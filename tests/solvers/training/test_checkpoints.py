@@ -24,7 +24,7 @@ from likely.solvers.training import (
     ResumeWarning,
     Training,
 )
-from likely.solvers.training.checkpoints import made_with
+from likely.solvers.training.checkpoints import environment
 
 
 def key():
@@ -44,10 +44,10 @@ def solver(steps=60, rate=0.01):
 def train(folder, steps=60, resume=False, stop_at=None, rate=0.01, **options):
     """Train with checkpoints; stop when asked to."""
     objective, model, data = problem()
-    stop = lambda e: "stop" if stop_at and e.step >= stop_at else None  # noqa: E731
-    places = Checkpoints(folder, **{"every_steps": 5, **options})
+    stop = lambda e: stop_at is not None and e.step >= stop_at  # noqa: E731
+    checkpoints = Checkpoints(folder, **{"every_steps": 5, **options})
     training = Training(
-        solver(steps, rate), stop, checkpoints=places, resume=resume, every=5
+        solver(steps, rate), stop, checkpoints=checkpoints, resume=resume, every=5
     )
     return training.minimize(objective, model, data, key=key())
 
@@ -61,7 +61,9 @@ def test_a_resumed_run_is_the_same_run(tmp_path):
     for stop_at in (10, 35, None):
         found = train(tmp_path, resume=True, stop_at=stop_at)
     assert_same(found, undisturbed())
-    again = train(tmp_path, resume=True)  # over already: nothing is left to do
+    again = train(
+        tmp_path, resume=True
+    )  # finished already: there is nothing left to compute
     assert_same(again, found)
 
 
@@ -74,8 +76,8 @@ def test_the_last_few_files_are_kept(tmp_path):
 def test_files_by_the_clock(tmp_path):
     objective, model, data = problem()
     history = History()
-    places = Checkpoints(tmp_path, every_seconds=0.0)
-    training = Training(solver(), history, checkpoints=places, every=20)
+    checkpoints = Checkpoints(tmp_path, every_seconds=0.0)
+    training = Training(solver(), history, checkpoints=checkpoints, every=20)
     training.minimize(objective, model, data, key=key())
     assert history.kinds.count("checkpoint") == 3
 
@@ -114,12 +116,12 @@ def test_only_damaged_files_are_an_error(tmp_path):
         train(tmp_path, resume=True)
 
 
-def test_another_run_is_refused_and_other_versions_are_said(tmp_path, monkeypatch):
+def test_another_run_is_refused_and_other_versions_are_reported(tmp_path, monkeypatch):
     train(tmp_path, stop_at=5)
     with pytest.raises(InputError, match="made with other settings"):
         train(tmp_path, resume=True, rate=0.02)
-    place = "likely.solvers.training.checkpoints.made_with"
-    monkeypatch.setattr(place, lambda layout: {**made_with(layout), "jax": "9.9"})
+    name = "likely.solvers.training.checkpoints.environment"
+    monkeypatch.setattr(name, lambda layout: {**environment(layout), "jax": "9.9"})
     with pytest.warns(ResumeWarning, match=r"jax .* then and 9\.9 now.*about 1e-5"):
         train(tmp_path, resume=True)
 

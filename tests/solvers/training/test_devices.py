@@ -54,10 +54,10 @@ def alone() -> dict:
 
 @pytest.mark.slow
 def test_eight_devices_have_the_losses_of_one(alone):
-    """Data parallel, parameters cut, full batches, streams, members dealt out."""
+    """Data parallel, sharded parameters, full batches, streams, members."""
     eight = result(start("all", 8))
     assert (alone["devices"], eight["devices"]) == (1, 8)
-    for name in ("curve", "full", "streamed", "crowd"):
+    for name in ("curve", "full", "streamed", "members"):
         np.testing.assert_allclose(
             flat(eight[name]), flat(alone[name]), rtol=1e-5, atol=1e-5, err_msg=name
         )

@@ -1,4 +1,4 @@
-"""What a first-order solver may be told: averages, noise, parts of batches, bfloat16."""
+"""Settings of first-order solvers: averages, noise, accumulation, bfloat16."""
 
 import equinox as eqx
 import jax
@@ -53,14 +53,14 @@ def test_a_gradient_in_parts_is_the_gradient(parts):
     data = rows(48)
     data = data._replace(w=jnp.asarray(np.arange(48) % 3, jnp.float32))
     objective = NegativeLogLikelihood.of(Normal(0.3), data, GaussianPrior(2.0))
-    whole, apart = (
+    whole, accumulated = (
         GradientDescent(0.01, steps=20, batch_size=10, accumulate=k).minimize(
             objective, network(), data, key=key()
         )
         for k in (1, parts)
     )
-    assert_close(whole.model, apart.model, 1e-5)
-    assert_close(whole.trace.loss[:20], apart.trace.loss[:20], 1e-5)
+    assert_close(whole.model, accumulated.model, 1e-5)
+    assert_close(whole.trace.loss[:20], accumulated.trace.loss[:20], 1e-5)
 
 
 def test_parts_take_less_memory():
@@ -154,7 +154,7 @@ def test_noise_is_a_function_of_seed_and_step_and_absent_in_use():
     assert_close(without[0].model, without[1].model, 0)
 
 
-def test_settings_that_cannot_be():
+def test_impossible_settings():
     objective, model, data = problem()
     with pytest.raises(InputError, match="accumulate is 0"):
         Adam(accumulate=0).minimize(objective, model, data, key=key())

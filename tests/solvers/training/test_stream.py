@@ -90,11 +90,9 @@ def test_a_stream_can_be_resumed_and_cut_anywhere(tmp_path):
 
     whole = train()
     assert_same(whole, train(every=3))
-    places = Checkpoints(tmp_path, every_steps=5)
-    train(
-        checkpoints=places, callbacks=lambda e: "stop" if e.step > 9 else None, every=5
-    )
-    assert_same(whole, train(checkpoints=places, resume=True))
+    checkpoints = Checkpoints(tmp_path, every_steps=5)
+    train(checkpoints=checkpoints, callbacks=lambda e: e.step > 9, every=5)
+    assert_same(whole, train(checkpoints=checkpoints, resume=True))
 
 
 def test_chunks_of_a_table_become_a_stream(tmp_path):

@@ -1,4 +1,4 @@
-"""Training from the host: the same bits as the loop, events, stops, divergence."""
+"""Training: the same bits as the loop, events, callbacks, divergence."""
 
 import io
 
@@ -31,6 +31,7 @@ from likely.solvers.training import (
     TensorBoard,
     Training,
 )
+from likely.solvers.training.events import asks_to_stop
 from likely.typing import CALLED_OFF, DIVERGED, VALIDATION, Batch
 
 KEY = 1
@@ -53,8 +54,8 @@ def test_where_a_run_is_cut_changes_no_bit(every):
         validation=Validation(other, patience=100, every=3),
     )
     whole = solver.minimize(objective, model, data, key=key())
-    pieces = Training(solver, every=every).minimize(objective, model, data, key=key())
-    assert_same(whole, pieces)
+    segments = Training(solver, every=every)
+    assert_same(whole, segments.minimize(objective, model, data, key=key()))
     assert np.isfinite(whole.trace.validation).sum() == 6
 
 
@@ -85,16 +86,17 @@ def test_events_tell_what_happens():
     assert [e.epoch for e in history.events if e.kind == "epoch"] == [2, 4, 6, 8, 10]
     np.testing.assert_allclose(history.events[-1].loss, found.loss)
     assert history.events[-1].message.startswith("trained for 30 steps")
-    looks = [e.validation for e in history.events if e.kind == "validation"]
-    np.testing.assert_allclose(looks, found.trace.validation[:5], rtol=1e-6)
+    losses = [e.validation for e in history.events if e.kind == "validation"]
+    np.testing.assert_allclose(losses, found.trace.validation[:5], rtol=1e-6)
     assert history["best"] == sorted(history["best"], reverse=True)
     assert history["rate"][0] == pytest.approx(0.01)
 
 
-def test_a_callback_may_stop_the_run():
+@pytest.mark.parametrize("answer", [True, np.True_, "stop"])
+def test_a_callback_may_stop_the_run(answer):
     objective, model, data = problem()
     solver = Adam(0.01, steps=60, batch_size=16)
-    stop = lambda event: "stop" if event.step >= 12 else None  # noqa: E731
+    stop = lambda event: answer if event.step >= 12 else None  # noqa: E731
     found = Training(solver, callbacks=[History(), stop], every=3).minimize(
         objective, model, data, key=key()
     )
@@ -104,8 +106,15 @@ def test_a_callback_may_stop_the_run():
     assert_same(found.model, short.minimize(objective, model, data, key=key()).model)
 
 
+def test_only_true_and_the_word_stop_end_a_run():
+    assert not asks_to_stop([None, False, np.False_, 0, 1, "", "go on", [1]])
+    assert asks_to_stop([None, True])
+    assert asks_to_stop([np.True_, None])
+    assert asks_to_stop(["stop"])
+
+
 def test_early_stopping_keeps_the_weights_of_the_best_look():
-    """The epoch with the lowest validation loss (J4), found by looking at all of them."""
+    """The epoch with the lowest validation loss (J4), found by evaluating all."""
     objective, model, data = problem(24)
     other = rows(200, seed=5)
     watch = Validation(other, patience=6)
@@ -179,10 +188,10 @@ def test_a_bad_value_is_found_and_the_last_good_state_kept(every):
     solver = GradientDescent(1.0, steps=50)
     with pytest.warns(DivergenceWarning, match=r"layers\[1\] \(Reciprocal\)") as caught:
         found = Training(solver, every=every).minimize(Slide(), model, data, key=None)
-    said = str(caught[0].message)
-    assert "diverged at step 5" in said
-    assert "learning rate was 1" in said
-    assert "ClipByNorm" in said
+    message = str(caught[0].message)
+    assert "diverged at step 5" in message
+    assert "learning rate was 1" in message
+    assert "ClipByNorm" in message
     assert found.status.reason == DIVERGED
     assert found.status.steps == 5
     assert found.model.layers[1].scale == 1.0  # one step before it became 0
@@ -220,8 +229,22 @@ def test_the_bar_shows_loss_rate_and_compiling():
         assert word in text.getvalue()
 
 
+def test_the_bar_ends_with_a_run_that_fails(monkeypatch):
+    objective, model, data = problem()
+    closed = []
+    monkeypatch.setattr(ProgressBar, "close", lambda bar: closed.append(bar))
+
+    def fails(event):
+        raise RuntimeError(event.kind)
+
+    training = Training(Adam(0.01, steps=60), callbacks=fails, verbose=True)
+    with pytest.raises(RuntimeError, match="start"):
+        training.minimize(objective, model, data, key=key())
+    assert closed
+
+
 class Recorder:
-    """What the module `mlflow` has, keeping what it is told."""
+    """What the module `mlflow` has, recording its calls."""
 
     def __init__(self):
         self.calls = []
@@ -233,7 +256,7 @@ class Recorder:
         return lambda *args, **kwargs: self.calls.append((name, args, kwargs))
 
 
-def test_mlflow_is_told_the_numbers():
+def test_mlflow_receives_the_numbers():
     objective, model, data = problem()
     recorder = Recorder()
     solver = Adam(0.01, steps=36, batch_size=16)

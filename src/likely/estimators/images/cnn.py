@@ -1,112 +1,73 @@
 r"""Networks of images as estimators: y | x ~ p(y | f(x; φ)) with f convolutional."""
 
-from typing import Any, ClassVar, no_type_check
+from typing import Any, no_type_check
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
 
-from likely.core.checks import InputError
+from likely.base.settings import store
 from likely.estimators.images.pictures import flat_images, image_shape, is_pictures
-from likely.estimators.networks.core import AbstractNetwork, class_family, keep
-from likely.estimators.networks.families import family_of
-from likely.estimators.shell import AbstractClassifier, AbstractRegressor
-from likely.families import AbstractFamily
+from likely.estimators.networks.predictor import NetworkPredictor
 from likely.models import CNN, ResNet
-from likely.typing import Batch
 
 
-class AbstractImages(AbstractNetwork):
-    """What all have: rows are images, and channels are scaled as wholes."""
+class ImageInputs:
+    """Rows that are images; each channel is scaled as a whole."""
 
-    _inputs: ClassVar[str] = "channels"
-    _at_once: ClassVar[int | None] = 512
-    image_shape: Any
-    network: Any
-    image_shape_: tuple[int, int, int]
-    """(h, w, c) of the images of the fit."""
+    scaling = "channels"
 
-    def inside(self, X: Any, member: int = 0) -> tuple[Any, Any, np.ndarray]:
-        """The network, its running statistics, and the images as it gets them.
+    def __init__(self, max_rows: int):
+        self.max_rows = max_rows
 
-        That is what `diagnostics.feature_maps`, `diagnostics.class_activation` and the like take.
-
-        Args:
-            X: images.
-            member: which of the networks, where there are several.
-        """
-        rows, phi = self._rows(X), self.phi_
-        if np.ndim(phi.solution.loss):
-            phi = jax.tree.map(lambda a: a[member] if eqx.is_array(a) else a, phi)
-        scaled = (rows - phi.scaling.center) / phi.scaling.scale
-        model, state = jax.tree.map(
-            lambda a: jnp.asarray(a) if eqx.is_array(a) else a,
-            (phi.solution.model, phi.solution.state),
-        )
-        return model, state, scaled.astype(np.float32)
-
-    def _batch(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> Batch:
+    def learn(self, estimator: Any, X: Any, sample_weight: Any) -> None:
+        """Set `image_shape_`, (h, w, c) of the images of the fit."""
         if is_pictures(X):
-            if options.get("reset", True):
-                self.image_shape_ = image_shape(X, self.image_shape)
-            X = flat_images(X, self.image_shape_)
-        return super()._batch(X, y, sample_weight, **options)
+            given = getattr(estimator, "image_shape", None)
+            estimator.image_shape_ = image_shape(X, given)
 
-    def _prepared(self, X: Any) -> Any:
-        return flat_images(X, self.image_shape_) if is_pictures(X) else X
+    def table(self, estimator: Any, X: Any) -> Any:
+        """Rows of h·w·c numbers."""
+        return flat_images(X, estimator.image_shape_) if is_pictures(X) else X
 
-    def _expand(self, X: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
-        return X.reshape(len(X), *self.image_shape_)
+    def shaped(self, estimator: Any, X: np.ndarray) -> np.ndarray:
+        """(n, h, w, c)."""
+        return X.reshape(len(X), *estimator.image_shape_)
 
-    def _shape(self) -> tuple[int, ...]:
-        return self.image_shape_
+    def shape(self, estimator: Any) -> tuple[int, ...]:
+        """(h, w, c)."""
+        return estimator.image_shape_
 
-    def _noisy(self) -> bool:
-        network = self._network()
-        dropped = bool(getattr(network, "dropout", 0.0))
-        return dropped or getattr(network, "norm", None) == "batch"
-
-
-class AbstractConvolutional(AbstractImages):
-    """What convolutional networks have: stages, then a perceptron."""
-
-    channels: Any
-    hidden: Any
-    size: Any
-    pool: Any
-    pooling: Any
-    head: Any
-    activation: Any
-    norm: Any
-    dropout: Any
-    dtype: Any
-
-    def _network(self) -> Any:
-        if self.network is not None:
-            return self.network
-        return CNN(
-            self.channels,
-            size=self.size,
-            pool=self.pool,
-            pooling=self.pooling,
-            head=self.head,
-            hidden=self.hidden,
-            activation=self.activation,
-            norm=self.norm,
-            dropout=float(self.dropout),
-            dtype=self.dtype,
-        )
+    def plain(self, estimator: Any) -> tuple[int, ...]:
+        """None: all channels are scaled."""
+        return ()
 
 
-class CNNClassifier(AbstractConvolutional, AbstractClassifier):
+def convolutional(estimator: Any) -> Any:
+    """The architecture that the settings of a convolutional network describe."""
+    if estimator.network is not None:
+        return estimator.network
+    return CNN(
+        estimator.channels,
+        size=estimator.size,
+        pool=estimator.pool,
+        pooling=estimator.pooling,
+        head=estimator.head,
+        hidden=estimator.hidden,
+        activation=estimator.activation,
+        norm=estimator.norm,
+        dropout=float(estimator.dropout),
+        dtype=estimator.dtype,
+    )
+
+
+class CNNClassifier(ClassifierMixin, NetworkPredictor):
     r"""y | x ~ Categorical(softmax f(x)), for two classes Bernoulli, with f convolutional.
 
     Images come as (n, h, w) or (n, h, w, c), or flat with `image_shape`; bytes become
     numbers from 0 to 1. Each channel is centred and scaled as a whole.
 
     Args:
-        channels: what each stage makes; a stage convolves, bends and pools.
+        channels: what each stage makes; a stage convolves, applies the activation and pools.
         hidden: widths of the perceptron after the stages.
         image_shape: (h, w) or (h, w, c) of flat rows; one that follows may be -1.
         size: of the filters, for all stages or for each.
@@ -149,7 +110,9 @@ class CNNClassifier(AbstractConvolutional, AbstractClassifier):
         status_: how it ended.
     """
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    _kind = ImageInputs(512)
+
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
         self,
         channels=(16, 32),
@@ -184,28 +147,27 @@ class CNNClassifier(AbstractConvolutional, AbstractClassifier):
         random_state=0,
         verbose=False,
     ):
-        keep(self, locals())
+        store(self, locals())
 
-    def _target(self, y: np.ndarray) -> tuple[AbstractFamily, int]:
-        return class_family(self.classes_), 0
-
-    def _encode_other(self, y: np.ndarray, name: str = "y_val") -> np.ndarray:
-        return codes_of(y, self.classes_, name)
+    def _architecture(self) -> Any:
+        return convolutional(self)
 
 
-class CNNRegressor(AbstractConvolutional, AbstractRegressor):
+class CNNRegressor(RegressorMixin, NetworkPredictor):
     r"""y | x ~ N(f(x), σ²), or another family, with f convolutional and one learned σ.
 
     The other arguments and the attributes are those of `CNNClassifier`.
 
     Args:
-        family: a name of `estimators.networks.families`, such as "heteroscedastic" or
+        family: a name as in `MLPRegressor`, such as "heteroscedastic" or
             "poisson", or a family.
     """
 
+    _kind = ImageInputs(512)
+    _allows_outputs = True
     family: Any
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
         self,
         channels=(16, 32),
@@ -241,25 +203,13 @@ class CNNRegressor(AbstractConvolutional, AbstractRegressor):
         random_state=0,
         verbose=False,
     ):
-        keep(self, locals())
+        store(self, locals())
 
-    def _target(self, y: np.ndarray) -> tuple[AbstractFamily, int]:
-        return family_of(self.family, y.shape[1] if y.ndim == 2 else None)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """E[y | x] of each row."""
-        return self._mean(self._rows(X))
-
-    def _encode_other(self, y: np.ndarray, name: str = "y_val") -> np.ndarray:
-        return self._encode(y)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+    def _architecture(self) -> Any:
+        return convolutional(self)
 
 
-class ResNetClassifier(AbstractImages, AbstractClassifier):
+class ResNetClassifier(ClassifierMixin, NetworkPredictor):
     r"""y | x ~ Categorical(softmax f(x)) with f a residual network.
 
     The other arguments and the attributes are those of `CNNClassifier`.
@@ -267,10 +217,12 @@ class ResNetClassifier(AbstractImages, AbstractClassifier):
     Args:
         widths: the channels of each stage; each after the first halves the positions.
         blocks: residual blocks in a stage, for all stages or for each.
-        norm: "batch", "group" or None, before each bend.
+        norm: "batch", "group" or None, before each activation.
         zero: whether each block starts as the identity.
     """
 
+    _kind = ImageInputs(512)
+    network: Any
     widths: Any
     blocks: Any
     activation: Any
@@ -279,7 +231,7 @@ class ResNetClassifier(AbstractImages, AbstractClassifier):
     dropout: Any
     dtype: Any
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
         self,
         widths=(16, 32, 64),
@@ -311,9 +263,9 @@ class ResNetClassifier(AbstractImages, AbstractClassifier):
         random_state=0,
         verbose=False,
     ):
-        keep(self, locals())
+        store(self, locals())
 
-    def _network(self) -> Any:
+    def _architecture(self) -> Any:
         if self.network is not None:
             return self.network
         return ResNet(
@@ -325,20 +277,3 @@ class ResNetClassifier(AbstractImages, AbstractClassifier):
             dropout=float(self.dropout),
             dtype=self.dtype,
         )
-
-    def _target(self, y: np.ndarray) -> tuple[AbstractFamily, int]:
-        return class_family(self.classes_), 0
-
-    def _encode_other(self, y: np.ndarray, name: str = "y_val") -> np.ndarray:
-        return codes_of(y, self.classes_, name)
-
-
-def codes_of(y: np.ndarray, classes: np.ndarray, name: str) -> np.ndarray:
-    """The number of each label; those that the fit had not are refused."""
-    unknown = sorted(set(np.unique(y).tolist()) - set(classes.tolist()))
-    if unknown:
-        raise InputError(
-            f"{name} has the class {unknown[0]!r}, which y does not have; leave such "
-            "rows out."
-        )
-    return np.searchsorted(classes, y).astype(np.float64)

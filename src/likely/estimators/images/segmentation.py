@@ -1,24 +1,26 @@
 r"""Segmentation: a class for each pixel, by a U-Net."""
 
-from typing import Any, ClassVar, no_type_check
+from typing import Any, no_type_check
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 
+from likely.base.labels import codes_of
+from likely.base.settings import store
 from likely.core.checks import InputError
-from likely.estimators.images.cnn import AbstractImages, codes_of
+from likely.estimators.images.cnn import ImageInputs
 from likely.estimators.images.pictures import shape_of
-from likely.estimators.networks.core import keep
+from likely.estimators.networks.predictor import NetworkPredictor
 from likely.evaluate import intersection_over_union
 from likely.families import AbstractFamily, Categorical, Predictive
 from likely.models import UNet
 from likely.typing import Batch
 
 
-class UNetSegmenter(AbstractImages):
+class UNetSegmenter(NetworkPredictor):
     r"""$y_p \mid x \sim$ Categorical(softmax $f(x)_p$) for each pixel p, f a U-Net.
 
-    The loss is the mean surprise of a pixel. Images come as for `CNNClassifier`, targets
+    The loss is the mean over pixels. Images come as for `CNNClassifier`, targets
     as (n, h, w) labels. The other arguments and the attributes are those of
     `CNNClassifier`; augmentation moves images and targets alike.
 
@@ -28,17 +30,17 @@ class UNetSegmenter(AbstractImages):
         up: "transposed", "nearest" or "bilinear".
     """
 
-    _positions: ClassVar[bool] = True
-    _at_once: ClassVar[int | None] = 128
-    classes_: np.ndarray
-    image_shape: Any = None
+    _kind = ImageInputs(128)
+    _positions = True
+    _allows_outputs = True
+    network: Any
     widths: Any
     activation: Any
     norm: Any
     up: Any
     dtype: Any
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
         self,
         widths=(16, 32),
@@ -66,9 +68,9 @@ class UNetSegmenter(AbstractImages):
         random_state=0,
         verbose=False,
     ):
-        keep(self, locals())
+        store(self, locals())
 
-    def _network(self) -> Any:
+    def _architecture(self) -> Any:
         if self.network is not None:
             return self.network
         return UNet(
@@ -82,6 +84,10 @@ class UNetSegmenter(AbstractImages):
     def _target(self, y: np.ndarray) -> tuple[AbstractFamily, int]:
         return Categorical(len(self.classes_)), 0
 
+    @property
+    def _predicts_classes(self) -> bool:
+        return True
+
     def _batch(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> Batch:
         y = np.asarray(y)
         shape = shape_of(X)
@@ -90,55 +96,37 @@ class UNetSegmenter(AbstractImages):
                 f"y has shape {y.shape} and X {shape}; give images (n, h, w) or "
                 "(n, h, w, c) and a label for each of their pixels, (n, h, w)."
             )
-        return super()._batch(X, y.reshape(len(y), -1), sample_weight, **options)
-
-    def _encode(self, y: Any) -> np.ndarray:
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InputError(
-                f"y has one class only ({self.classes_[0]!r}); give images with pixels "
-                "of at least two."
-            )
-        shape = (len(y), *self.image_shape_[:2])
-        return codes.reshape(shape).astype(np.float64)
-
-    def _encode_other(self, y: np.ndarray, name: str = "y_val") -> np.ndarray:
-        return codes_of(y, self.classes_, name)
-
-    def _check(self, batch: Batch) -> None:
-        """The codes are of classes that are there."""
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """(n, h, w, c) log-probabilities, the mixture of the members."""
-        etas = self._etas(self._rows(X))
-        logs = etas - logsumexp(etas, axis=-1, keepdims=True)
-        return logsumexp(logs, axis=0) - np.log(len(etas))
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """(n, h, w, c) probabilities of each pixel."""
-        return softmax(self.predict_log_proba(X), axis=-1)
+        flat = y.reshape(len(y), -1)
+        batch = super()._batch(X, flat, sample_weight, **options)
+        return batch._replace(y=batch.y.reshape(y.shape))
 
     def predict_dist(self, X: Any) -> Predictive:
         """p(y | x) of each pixel: those of all images, one after another."""
-        logs = self.predict_log_proba(X)
+        logs = self._log_probs(X)
         flat = logs.reshape(-1, logs.shape[-1])
         return Predictive(self.family_, flat, self.classes_)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """(n, h, w): the most probable class of each pixel."""
-        return self.classes_[self.predict_log_proba(X).argmax(-1)]
-
     def nll(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The mean surprise of a pixel, in nats."""
-        codes = codes_of(np.asarray(y), self.classes_, "y").astype(int)
-        logs = np.take_along_axis(self.predict_log_proba(X), codes[..., None], -1)
+        """The mean loss of a pixel, in nats."""
+        codes = codes_of(y, self.classes_, "y").astype(int)
+        logs = np.take_along_axis(self._log_probs(X), codes[..., None], -1)
         rows = -logs.reshape(len(logs), -1).mean(1)
         return float(np.average(rows, weights=sample_weight))
+
+    def _probs(self, X: Any) -> np.ndarray:
+        """(n, h, w, c) probabilities of each pixel."""
+        return np.exp(self._log_probs(X))
+
+    def _log_probs(self, X: Any) -> np.ndarray:
+        """(n, h, w, c) log-probabilities, the mixture of the members."""
+        etas = self._etas(self._inputs(X))
+        logs = etas - logsumexp(etas, axis=-1, keepdims=True)
+        return logsumexp(logs, axis=0) - np.log(len(etas))
 
     def overlap(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """Intersection over union of each class, in the order of `classes_`."""
         true = codes_of(np.asarray(y), self.classes_, "y")
-        found = self.predict_log_proba(X).argmax(-1)
+        found = self._log_probs(X).argmax(-1)
         return intersection_over_union(true, found, len(self.classes_), sample_weight)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -147,6 +135,5 @@ class UNetSegmenter(AbstractImages):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
         tags.input_tags.two_d_array, tags.input_tags.three_d_array = False, True
         return tags

@@ -4,43 +4,51 @@ import warnings
 from typing import Any, no_type_check
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from likely.base.labels import class_weights
+from likely.base.settings import one_of, store
 from likely.core.checks import InputError
-from likely.estimators.finite import finite_rows
-from likely.estimators.host import class_weights
-from likely.estimators.kernels.margins import AbstractMarginClassifier, price
+from likely.estimators.kernels.margins import MarginClassifier, slack_cost
 from likely.models.kernels.svm.primal import Plane, plane
 
 
-class LinearSVC(AbstractMarginClassifier):
+class LinearSVC(ClassifierMixin, MarginClassifier):
     r"""The plane of widest margin, by Newton's method on the primal objective.
 
     $$\min_{w,b}\; \tfrac12\lVert w\rVert^2 + C\sum_i \max(0, 1 - y_i(x_i·w + b))^q, \qquad
       q = 1 \text{ or } 2.$$
 
-    The cost grows with n·d² once and n·d for each of a few steps, so it is the machine for
+    The time grows with n·d² once and n·d for each of a few steps, so it is the machine for
     many rows (with `Nystroem` features: also for kernels). Unlike liblinear's, the
     intercept is not penalised. More than two classes: one against the rest.
 
     Args:
-        C: the price of slack; as in `SVC`, larger is a smaller margin and less slack.
+        C: the cost of slack; as in `SVC`, larger is a smaller margin and less slack.
         loss: "squared_hinge" or "hinge".
         fit_intercept: whether there is a b.
         probability: whether to calibrate probabilities on five held-out folds.
         class_weight: None, "balanced" or a dict; multiplies C.
-        max_iter: limit of Newton steps.
-        tol: the gradient, relative to that at zero.
+        max_iter: the largest number of Newton steps.
+        tol: the largest gradient at the end, relative to that at zero.
 
     Attributes:
         classes_: the labels, sorted.
         coef_: (1, d) or (c, d).
         intercept_: (1,) or (c,).
         margin_: 1/‖w‖ of each machine.
-        objective_: of each machine.
+        objective_: the objective of each machine.
         gap_: how far each objective can be above its minimum (by the dual).
-        n_iter_: Newton steps of each.
+        n_iter_: Newton steps of each machine.
     """
+
+    C: Any
+    loss: Any
+    fit_intercept: Any
+    class_weight: Any
+    max_iter: Any
+    tol: Any
 
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(
@@ -54,13 +62,7 @@ class LinearSVC(AbstractMarginClassifier):
         max_iter: int = 200,
         tol: float = 1e-9,
     ):
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.probability = probability
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.tol = tol
+        store(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVC":
         """Find the plane, or one for each class.
@@ -70,14 +72,13 @@ class LinearSVC(AbstractMarginClassifier):
             y: (n,) labels.
             sample_weight: how often each row counts: multiplies C.
         """
-        C = price(self.C)
+        C = slack_cost(self.C)
         if np.isinf(C):
             raise InputError(
                 'C is infinite; use SVC(kernel="linear", C=float("inf")) for a hard margin.'
             )
-        if self.loss not in ("hinge", "squared_hinge"):
-            raise InputError(f'loss is {self.loss!r}; give "hinge" or "squared_hinge".')
-        rows = finite_rows(self, X, y, sample_weight)
+        one_of("loss", self.loss, ("hinge", "squared_hinge"))
+        rows = self._rows(X, y, sample_weight).present()
         codes = rows.y.astype(int)
         C = C * class_weights(self.class_weight, self.classes_, rows.y, rows.w)
         planes = self._planes(rows.X, codes, C)
@@ -97,11 +98,11 @@ class LinearSVC(AbstractMarginClassifier):
             )
         if self.probability:
 
-            def values(inside: np.ndarray, out: np.ndarray) -> np.ndarray:
-                part = self._planes(rows.X[inside], codes[inside], C[inside])
+            def values(train: np.ndarray, out: np.ndarray) -> np.ndarray:
+                part = self._planes(rows.X[train], codes[train], C[train])
                 return np.stack([rows.X[out] @ p.w + p.b for p in part], axis=1)
 
-            self.scaling_ = self._calibrated(codes, rows.w, values)
+            self.scaling_ = self._calibration(codes, rows.w, values)
         return self
 
     @property
@@ -112,7 +113,7 @@ class LinearSVC(AbstractMarginClassifier):
         return X @ self.coef_.T + self.intercept_
 
     def _planes(self, X: np.ndarray, codes: np.ndarray, C: np.ndarray) -> list[Plane]:
-        """One for two classes, else one for each class against the rest."""
+        """One plane for two classes, else one for each class against the rest."""
         c = len(self.classes_)
         return [
             plane(

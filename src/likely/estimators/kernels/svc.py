@@ -5,31 +5,33 @@ from itertools import combinations
 from typing import Any, NamedTuple, no_type_check
 
 import numpy as np
+from jaxtyping import Int
+from sklearn.base import ClassifierMixin
 
-from likely.core.checks import InputError
-from likely.estimators.finite import FiniteRows, finite_rows, share
-from likely.estimators.host import class_weights
-from likely.estimators.kernels.canonical import Canonical, canonical
-from likely.estimators.kernels.margins import AbstractMarginClassifier, price
+from likely.base.labels import class_weights
+from likely.base.settings import one_of, store
+from likely.core.threads import thread_map
+from likely.estimators.kernels.margins import MarginClassifier, slack_cost
+from likely.estimators.kernels.merged_rows import MergedRows, rows_for_kernel
 from likely.models.kernels.functions import Kernel, kernel_of
-from likely.models.kernels.svm.machine import Dual, Found, gather
+from likely.models.kernels.svm.machine import Dual, Found, pack_machines
 
 
 class Trained(NamedTuple):
-    """The machines on their rows: for each its rows, signs and what was found."""
+    """The machines on their rows: for each its rows and signs, and what was found."""
 
     sides: list[tuple[np.ndarray, np.ndarray]]
     found: list[Found]
 
     def signed(self, n: int) -> np.ndarray:
-        """(n, m) β."""
+        """(n, m) β, zero for rows that a machine does not have."""
         B = np.zeros((n, len(self.found)))
         for m, ((rows, _), found) in enumerate(zip(*self, strict=True)):
             B[rows, m] = found.b
         return B
 
     def slack(self, n: int) -> np.ndarray:
-        """(n, m) ξ."""
+        """(n, m) ξ, zero for rows that a machine does not have."""
         slack = np.zeros((n, len(self.found)))
         for m, ((rows, y), found) in enumerate(zip(*self, strict=True)):
             slack[rows, m] = np.maximum(0.0, 1 - y * found.f)
@@ -37,7 +39,7 @@ class Trained(NamedTuple):
 
     @property
     def intercepts(self) -> np.ndarray:
-        """(m,) b."""
+        """(m,) b of each machine."""
         return np.array([found.intercept for found in self.found])
 
     def each(self, name: str) -> np.ndarray:
@@ -45,7 +47,7 @@ class Trained(NamedTuple):
         return np.array([getattr(found, name) for found in self.found])
 
 
-class SVC(AbstractMarginClassifier):
+class SVC(ClassifierMixin, MarginClassifier):
     r"""The widest margin between classes, in the feature space of a kernel.
 
     $$\min_{w,b,ξ}\; \tfrac12\lVert w\rVert^2 + C\sum_i ξ_i, \qquad
@@ -55,33 +57,32 @@ class SVC(AbstractMarginClassifier):
     $\sum α_iy_i = 0$. There is no likelihood here (a place where the recipe bends): f gives signs.
     With `probability=True` a sigmoid of f is fitted on held-out folds.
 
-    **Where notes print it otherwise.** Larger C (or λ, the factor of Σξ) means *less* slack
-    and a *smaller* margin, not a larger one. The box [0, λ] belongs to ½‖w‖² + λΣξ; for
-    ‖w‖² + λΣξ it is [0, λ/2]: use `C=lam` or `C=lam / 2`.
+    Larger C means less slack and a smaller margin. For the objective ‖w‖² + λΣξ the box of
+    the dual is [0, λ/2]: use `C=lam / 2`.
 
     Args:
-        C: the price of slack; `float("inf")` is the hard margin.
+        C: the cost of slack; `float("inf")` is the hard margin.
         kernel: "linear", "poly", "rbf", "sigmoid", "precomputed" or a function of two sets
             of rows.
-        degree: of the polynomial kernel.
-        gamma: of the kernels; "scale" is 1 / (d · variance of X), "auto" 1 / d.
+        degree: the degree of the polynomial kernel.
+        gamma: γ of the kernels; "scale" is 1 / (d · variance of X), "auto" 1 / d.
         coef0: c₀ of the polynomial and the sigmoid kernel.
         shrinking: whether rows that seem decided are left out for a while.
         probability: whether to calibrate probabilities on five held-out folds.
-        tol: how far the optimality conditions may be from true.
+        tol: the largest violation of the optimality conditions at the end.
         cache_size: megabytes for rows of K.
         class_weight: None, "balanced" or a dict; multiplies C.
         multi_class: "ovo", a machine for each pair of classes, or "ovr", one for each
             class against the rest.
         decision_function_shape: "ovr" or "ovo", as in scikit-learn.
         break_ties: whether tied votes of "ovo" are decided by the scores, not the order.
-        max_iter: step limit; −1 is a very large one.
+        max_iter: the largest number of steps; −1 is a very large one.
 
     Attributes:
         classes_: the labels, sorted.
-        support_: places of the support vectors among the rows of the fit.
+        support_: the indices of the support vectors among the rows of the fit.
         support_vectors_: (s, d), class after class.
-        n_support_: how many of each class.
+        n_support_: the number of support vectors of each class.
         dual_coef_: signed α as in scikit-learn, (c − 1, s), or (c, s) with "ovr".
         intercept_: b of each machine.
         coef_: w of each machine, for the linear kernel.
@@ -89,9 +90,21 @@ class SVC(AbstractMarginClassifier):
         slack_: (n, machines) ξ of each row.
         margin_: 1/‖w‖ of each machine.
         objective_: the dual objective of each machine, minimised.
-        gap_: how far the optimality conditions are from true, for each.
-        n_iter_: steps of each.
+        gap_: the largest violation of the optimality conditions, for each machine.
+        n_iter_: steps of each machine.
     """
+
+    C: Any
+    kernel: Any
+    degree: Any
+    gamma: Any
+    coef0: Any
+    shrinking: Any
+    tol: Any
+    cache_size: Any
+    class_weight: Any
+    multi_class: Any
+    max_iter: Any
 
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(
@@ -112,20 +125,7 @@ class SVC(AbstractMarginClassifier):
         break_ties: bool = False,
         max_iter: int = -1,
     ):
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.max_iter = max_iter
+        store(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SVC":
         """Find the machines.
@@ -135,29 +135,27 @@ class SVC(AbstractMarginClassifier):
             y: (n,) labels.
             sample_weight: how often each row counts: multiplies C.
         """
-        C = price(self.C)
+        C = slack_cost(self.C)
         for name in ("multi_class", "decision_function_shape"):
-            if getattr(self, name) not in ("ovo", "ovr"):
-                raise InputError(
-                    f'{name} is {getattr(self, name)!r}; give "ovo" or "ovr".'
-                )
-        rows = finite_rows(self, X, y, sample_weight)
-        data = merged(self.kernel, rows)
+            one_of(name, getattr(self, name), ("ovo", "ovr"))
+        rows = self._rows(X, y, sample_weight)
+        present, rows = np.flatnonzero(rows.is_present), rows.present()
+        data = rows_for_kernel(self.kernel, rows, present)
         settings = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}
         kernel = kernel_of(self.kernel, data.X, data.w, **settings)
         w = class_weights(self.class_weight, self.classes_, data.y, data.w)
         codes, C = data.y.astype(int), C * w
         trained = self._train(kernel, data.X, codes, C)
-        self._publish(kernel, data, rows, trained)
+        self._publish(kernel, data, rows.w, present, trained)
         if self.probability:
 
-            def values(inside: np.ndarray, out: np.ndarray) -> np.ndarray:
-                part = self._train(kernel, data.X, codes[inside], C[inside], inside)
+            def values(train: np.ndarray, out: np.ndarray) -> np.ndarray:
+                part = self._train(kernel, data.X, codes[train], C[train], train)
                 B = np.zeros((len(codes), len(part.found)))
-                B[inside] = part.signed(len(inside))
-                return gather(kernel, data.X, B, part.intercepts)[0](data.X[out])
+                B[train] = part.signed(len(train))
+                return pack_machines(kernel, data.X, B, part.intercepts)[0](data.X[out])
 
-            self.scaling_ = self._calibrated(codes, data.w, values)
+            self.scaling_ = self._calibration(codes, data.w, values)
         return self
 
     @property
@@ -169,41 +167,53 @@ class SVC(AbstractMarginClassifier):
 
     def _sides(self, codes: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """The rows and the signs of each machine."""
-        c = len(self.classes_)
-        everyone = np.arange(len(codes))
+        c, every_row = len(self.classes_), np.arange(len(codes))
         if c == 2:
-            return [(everyone, np.where(codes == 1, 1.0, -1.0))]
+            return [(every_row, np.where(codes == 1, 1.0, -1.0))]
         if self.multi_class == "ovr":
-            return [(everyone, np.where(codes == k, 1.0, -1.0)) for k in range(c)]
+            return [(every_row, np.where(codes == k, 1.0, -1.0)) for k in range(c)]
         pairs = combinations(range(c), 2)
         taken = [(np.flatnonzero((codes == i) | (codes == j)), i) for i, j in pairs]
         return [(rows, np.where(codes[rows] == i, 1.0, -1.0)) for rows, i in taken]
 
-    def _train(self, kernel: Kernel, X, codes, C, among=None) -> Trained:  # noqa: PLR0917
-        """A machine for each side, on all rows or those `among` them."""
+    def _train(self, kernel: Kernel, X, codes, C, subset=None) -> Trained:  # noqa: PLR0917
+        """A machine for each side; `subset` are the rows of X that codes and C have."""
         sides = self._sides(codes)
-        each = float(self.cache_size) / min(len(sides), 2)
+        cache = float(self.cache_size) / min(len(sides), 2)
         limit, shrinking = int(self.max_iter), bool(self.shrinking)
-        dual = Dual(kernel, float(self.tol), each, limit, shrinking)
+        dual = Dual(kernel, float(self.tol), cache, limit, shrinking)
 
         def one(side: tuple[np.ndarray, np.ndarray]) -> Found:
             rows, y = side
-            place = rows if among is None else among[rows]
-            part = X[np.ix_(place, place)] if kernel.name == "precomputed" else X[place]
+            own = rows if subset is None else subset[rows]
+            part = X[np.ix_(own, own)] if kernel.name == "precomputed" else X[own]
             return dual.classify(part, y, C[rows])
 
-        return Trained(sides, share(one, sides))
+        return Trained(sides, thread_map(one, sides))
 
-    def _publish(
-        self, kernel: Kernel, data: Canonical, rows: FiniteRows, trained: Trained
+    def _publish(  # noqa: PLR0917
+        self,
+        kernel: Kernel,
+        data: MergedRows,
+        w: np.ndarray,
+        present: Int[np.ndarray, " n"],
+        trained: Trained,
     ) -> None:
-        """Everything by the rows as they were given, support vectors class by class."""
+        """Set the fitted attributes by the rows as they were given.
+
+        Args:
+            kernel: K.
+            data: the merged rows.
+            w: the weights of the rows before they were merged.
+            present: their indices among the rows of the fit.
+            trained: the machines on the merged rows.
+        """
         n, c = len(data.y), len(self.classes_)
         B = trained.signed(n)
         support = np.flatnonzero((B != 0).any(1))
-        given, codes = rows.present[data.first], data.y.astype(int)
+        given, codes = present[data.first], data.y.astype(int)
         support = support[np.lexsort((given[support], codes[support]))]
-        self.machines_ = gather(kernel, data.X, B, trained.intercepts, given)[0]
+        self.machines_ = pack_machines(kernel, data.X, B, trained.intercepts, given)[0]
         self.support_ = given[support].astype(np.int32)
         self.support_vectors_ = data.X[support]
         self.n_support_ = np.bincount(codes[support], minlength=c).astype(np.int32)
@@ -211,9 +221,9 @@ class SVC(AbstractMarginClassifier):
         self.intercept_ = trained.intercepts
         if kernel.name == "linear":
             self.coef_ = B[support].T @ data.X[support]
-        share_of = (rows.w / data.w[data.place])[:, None]
-        self.dual_variables_ = _all_rows(rows, np.abs(B)[data.place] * share_of)
-        self.slack_ = _all_rows(rows, trained.slack(n)[data.place])
+        share = (w / data.w[data.group])[:, None]
+        self.dual_variables_ = _all_rows(present, np.abs(B)[data.group] * share)
+        self.slack_ = _all_rows(present, trained.slack(n)[data.group])
         norms = trained.each("norm")
         self.margin_ = 1 / np.where(norms > 0, norms, np.inf)
         self.objective_, self.gap_ = trained.each("objective"), trained.each("gap")
@@ -225,26 +235,10 @@ class SVC(AbstractMarginClassifier):
         return tags
 
 
-def merged(kernel: Any, rows: FiniteRows) -> Canonical:
-    """Rows by content; kernel values stay as they are, but have to be square."""
-    if kernel != "precomputed":
-        return canonical(rows.X, rows.y, rows.w)
-    if len(rows.present) < rows.X.shape[1] and rows.X.shape[1] > rows.present.max():
-        X = rows.X[:, rows.present]
-    else:
-        X = rows.X
-    if X.shape[0] != X.shape[1]:
-        raise InputError(
-            f"a precomputed kernel is square, rows by rows; this one has shape {X.shape}."
-        )
-    everyone = np.arange(len(X))
-    return Canonical(X, rows.y, rows.w, everyone, everyone)
-
-
-def _all_rows(rows: FiniteRows, values: np.ndarray) -> np.ndarray:
-    """Values of the rows that count, zeros for the absent ones before the last."""
-    whole = np.zeros((int(rows.present[-1]) + 1, values.shape[1]))
-    whole[rows.present] = values
+def _all_rows(present: Int[np.ndarray, " n"], values: np.ndarray) -> np.ndarray:
+    """Values of the present rows, with zeros for absent rows before the last of them."""
+    whole = np.zeros((int(present[-1]) + 1, values.shape[1]))
+    whole[present] = values
     return whole
 
 

@@ -4,21 +4,24 @@ from collections.abc import Callable
 from typing import Any, no_type_check
 
 import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
+from likely.base.predictor import Predictor, distributes
+from likely.base.settings import at_least, store
 from likely.core.checks import InputError
-from likely.estimators.finite import finite_inputs, finite_rows, without_nan
-from likely.estimators.host import AbstractHostRegressor, positive
-from likely.estimators.kernels.margins import price
-from likely.estimators.kernels.svc import merged
+from likely.estimators.kernels.margins import N_FOLDS, slack_cost
+from likely.estimators.kernels.merged_rows import MergedRows, rows_for_kernel
+from likely.evaluate.assignment import ordered_folds
 from likely.families import Laplace, Predictive
 from likely.models.kernels.functions import Kernel, kernel_of
-from likely.models.kernels.svm.machine import Dual, Found, gather
+from likely.models.kernels.svm.machine import Dual, Found, pack_machines
 
-FOLDS = 5
+MIN_SCALE = 1e-300
 
 
-class SVR(AbstractHostRegressor):
-    r"""The flattest function whose errors beyond ε are cheap.
+class SVR(RegressorMixin, Predictor):
+    r"""The flattest function whose errors beyond ε cost little.
 
     $$\min_{w,b}\; \tfrac12\lVert w\rVert^2 + C\sum_i \max(0, |y_i - f(x_i)| - ε), \qquad
       f(x) = w·φ(x) + b = \sum_s β_s K(x_s, x) + b.$$
@@ -27,7 +30,7 @@ class SVR(AbstractHostRegressor):
     `probability=True` the errors of five held-out folds give one: y | x ~ Laplace(f(x), s).
 
     Args:
-        C: the price of errors beyond ε.
+        C: the cost of errors beyond ε.
         epsilon: half-width of the tube that costs nothing.
         kernel: as in `SVC`.
         degree: as in `SVC`.
@@ -35,19 +38,32 @@ class SVR(AbstractHostRegressor):
         coef0: as in `SVC`.
         shrinking: as in `SVC`.
         probability: whether to learn the scale of errors.
-        tol: how far the optimality conditions may be from true.
+        tol: the largest violation of the optimality conditions at the end.
         cache_size: megabytes for rows of K.
-        max_iter: step limit; −1 is a very large one.
+        max_iter: the largest number of steps; −1 is a very large one.
 
     Attributes:
         support_, support_vectors_, n_support_: the rows on or outside the tube.
         dual_coef_: (1, s) β.
         intercept_: (1,) b.
         coef_: (1, d) w, for the linear kernel.
-        objective_: of the dual, minimised.
+        objective_: the dual objective, minimised.
+        gap_: the largest violation of the optimality conditions.
         scale_: s, with `probability=True`.
         n_iter_: steps.
     """
+
+    C: Any
+    epsilon: Any
+    kernel: Any
+    degree: Any
+    gamma: Any
+    coef0: Any
+    shrinking: Any
+    probability: Any
+    tol: Any
+    cache_size: Any
+    max_iter: Any
 
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(
@@ -65,17 +81,7 @@ class SVR(AbstractHostRegressor):
         cache_size: float = 200,
         max_iter: int = -1,
     ):
-        self.C = C
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.max_iter = max_iter
+        store(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SVR":
         """Find the function.
@@ -85,19 +91,19 @@ class SVR(AbstractHostRegressor):
             y: (n,) numbers.
             sample_weight: how often each row counts: multiplies C.
         """
-        C = price(self.C)
+        C = slack_cost(self.C)
         if np.isinf(C):
-            raise InputError("C is infinite; SVR needs a finite price of errors.")
-        positive("epsilon", self.epsilon)
-        rows = finite_rows(self, X, y, sample_weight)
-        data = merged(self.kernel, rows)
+            raise InputError("C is infinite; SVR needs a finite cost of errors.")
+        at_least("epsilon", self.epsilon)
+        rows = self._rows(X, y, sample_weight)
+        present = np.flatnonzero(rows.is_present)
+        data = rows_for_kernel(self.kernel, rows.present(), present)
         settings = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}
         kernel = kernel_of(self.kernel, data.X, data.w, **settings)
-        everyone = np.arange(len(data.y))
-        found = self._train(kernel, data.X, data.y, C * data.w, everyone)
+        found = self._train(kernel, data, C, np.arange(len(data.y)))
         B, bias = found.b[:, None], np.array([found.intercept])
-        given = rows.present[data.first]
-        self.machines_, support = gather(kernel, data.X, B, bias, given)
+        given = present[data.first]
+        self.machines_, support = pack_machines(kernel, data.X, B, bias, given)
         self.support_ = given[support].astype(np.int32)
         self.support_vectors_ = data.X[support]
         self.n_support_ = np.array([len(support)], np.int32)
@@ -110,50 +116,54 @@ class SVR(AbstractHostRegressor):
             self.scale_ = self._held_out_error(kernel, data, C)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
-        """f of each row."""
-        return self._mean(finite_inputs(self, X))
-
-    def _mean(self, X: np.ndarray) -> np.ndarray:
-        return self.machines_(X)[:, 0]
-
+    @available_if(distributes)
     def predict_dist(self, X: Any) -> Predictive:
-        """y | x ~ Laplace(f(x), s) with s the mean error of held-out folds."""
-        if not self.probability:
-            raise AttributeError(
-                "SVR gives numbers, not distributions; fit it with probability=True to "
-                "learn the scale of its errors on held-out folds."
-            )
-        f = self.predict(X)
+        """y | x ~ Laplace(f(x), s) with s the mean absolute error of held-out folds."""
+        f = self._mean(X)
         return Predictive(Laplace(), np.c_[f, np.full(len(f), np.log(self.scale_))])
 
-    def _train(self, kernel: Kernel, X, y, C, inside) -> Found:  # noqa: PLR0917
-        dual = Dual(
-            kernel,
-            float(self.tol),
-            float(self.cache_size),
-            int(self.max_iter),
-            bool(self.shrinking),
-        )
-        cut = np.ix_(inside, inside) if kernel.name == "precomputed" else inside
-        return dual.regress(X[cut], y[inside], C[inside], float(self.epsilon))
+    def _mean(self, X: Any, **known: Any) -> np.ndarray:
+        X = self._inputs(X)
+        return self.machines_(X)[:, 0]
 
-    def _held_out_error(self, kernel: Kernel, data, C: float) -> float:
-        """The mean absolute error on rows that did not teach."""
+    def _without_distribution(self) -> str | None:
+        if self.probability:
+            return None
+        return (
+            "SVR gives numbers, not distributions; fit it with probability=True to "
+            "learn the scale of its errors on held-out folds."
+        )
+
+    def _train(
+        self, kernel: Kernel, data: MergedRows, C: float, train: np.ndarray
+    ) -> Found:
+        """The function that some of the rows give."""
+        limit, shrinking = int(self.max_iter), bool(self.shrinking)
+        dual = Dual(kernel, float(self.tol), float(self.cache_size), limit, shrinking)
+        cut = np.ix_(train, train) if kernel.name == "precomputed" else train
+        costs = C * data.w[train]
+        return dual.regress(data.X[cut], data.y[train], costs, float(self.epsilon))
+
+    def _held_out_error(self, kernel: Kernel, data: MergedRows, C: float) -> float:
+        """The mean absolute error on held-out rows."""
         n, error = len(data.y), 0.0
-        if n < FOLDS:
-            raise InputError(f"probability=True needs {FOLDS} or more different rows.")
-        for fold in range(FOLDS):
-            out = np.arange(fold, n, FOLDS)
-            inside = np.setdiff1d(np.arange(n), out)
-            found = self._train(kernel, data.X, data.y, C * data.w, inside)
+        if n < N_FOLDS:
+            raise InputError(
+                f"probability=True needs {N_FOLDS} or more different rows."
+            )
+        fold = ordered_folds(n, N_FOLDS)
+        for j in range(N_FOLDS):
+            train, out = np.flatnonzero(fold != j), np.flatnonzero(fold == j)
+            found = self._train(kernel, data, C, train)
             B = np.zeros((n, 1))
-            B[inside, 0] = found.b
-            f = gather(kernel, data.X, B, np.array([found.intercept]))[0](data.X[out])
+            B[train, 0] = found.b
+            f = pack_machines(kernel, data.X, B, np.array([found.intercept]))[0](
+                data.X[out]
+            )
             error += float(data.w[out] @ np.abs(data.y[out] - f[:, 0]))
-        return max(error / float(data.w.sum()), 1e-300)
+        return max(error / float(data.w.sum()), MIN_SCALE)
 
     def __sklearn_tags__(self):
-        tags = without_nan(super().__sklearn_tags__())
+        tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags

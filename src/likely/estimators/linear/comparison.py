@@ -7,9 +7,10 @@ from jaxtyping import Float
 from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
+from likely.base.predictor import Predictor
 from likely.core.checks import InputError, check_finite, check_weights
-from likely.estimators.linear.model import AbstractLinearModel
-from likely.estimators.shell import AbstractPredictor
+from likely.estimators.linear.model import LinearModel
+from likely.estimators.linear.statistics import penalty_sentence, statistics_of
 from likely.inference import TestResult, f_test, likelihood_ratio_test
 from likely.preprocess.basis import knots_at, natural_spline
 
@@ -32,8 +33,8 @@ class NatsDifference(NamedTuple):
 
 
 def compare(
-    a: AbstractPredictor,
-    b: AbstractPredictor,
+    a: Predictor,
+    b: Predictor,
     X: Any = None,
     y: Any = None,
     *,
@@ -56,7 +57,7 @@ def compare(
     check_is_fitted(b)
     if X is not None:
         return _held_out(a, b, X, y, sample_weight)
-    if not isinstance(a, AbstractLinearModel) or not isinstance(b, AbstractLinearModel):
+    if not isinstance(a, LinearModel) or not isinstance(b, LinearModel):
         raise InputError(
             "models without coefficients are not nested; give rows held out, "
             "compare(a, b, X, y)."
@@ -64,8 +65,8 @@ def compare(
     return _nested(a, b)
 
 
-def _nested(a: AbstractLinearModel, b: AbstractLinearModel) -> TestResult:
-    small, large = (m._inference() for m in (a, b))
+def _nested(a: LinearModel, b: LinearModel) -> TestResult:
+    small, large = (statistics_of(m) for m in (a, b))
     if type(a.family_) is not type(b.family_) or small.total != large.total:
         raise InputError(
             "the models have different families or rows, so neither is nested in the "
@@ -165,7 +166,7 @@ def partial_effect(
     centre = rows.mean(0)
     grid = np.repeat(centre[None], size + 1, axis=0)
     grid[:size, j] = np.linspace(rows[:, j].min(), rows[:, j].max(), size)
-    at = model._expand(grid)
+    at = model._columns(grid)
     difference = at[:size] - at[size]
     weight, C, quantile = _slopes(model, (1 + coverage) / 2)
     effect = difference @ weight
@@ -180,10 +181,10 @@ def _slopes(model: Any, level: float) -> tuple[np.ndarray, np.ndarray, float]:
         C = model.scale_**2 * np.asarray(model.phi_.covariance)[:-1, :-1]
         df = max(model.df_residual_, 1.0)
         return model.phi_.model.weight[:, 0], C, float(stats.t(df).ppf(level))
-    reason = model._penalty()
+    reason = penalty_sentence(model)
     if reason is not None:
         raise InputError(reason)
-    found, first = model._inference(), model._first
+    found, first = statistics_of(model), model._first
     d = len(model._column_names())
     own = slice(first, first + d)
     if found.slopes.sum() != d:

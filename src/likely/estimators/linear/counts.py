@@ -1,155 +1,115 @@
 r"""Regression of counts: Poisson and negative binomial, with exposure."""
 
-from abc import ABC
+from functools import partial
 from typing import Any, no_type_check
 
 import numpy as np
+from sklearn.base import RegressorMixin
 
+from likely.base.settings import store
 from likely.core.checks import InputError, check_finite
+from likely.estimators.linear.coefficients import coefficients_of
 from likely.estimators.linear.evidence import Evidence, joint_covariance
 from likely.estimators.linear.glm import DispersedLearner, LinearLearner
-from likely.estimators.linear.model import alpha_of, parts_of
+from likely.estimators.linear.model import LinearModel, alpha_hyper
 from likely.estimators.linear.penalty import ridge_strengths
-from likely.estimators.linear.regressor import AbstractLinearRegressor
-from likely.families import NegativeBinomial, Poisson, Predictive
+from likely.estimators.linear.statistics import likelihood_estimate
+from likely.families import NegativeBinomial, Poisson
 from likely.inference import Estimate
 from likely.solvers import Newton
 from likely.typing import Batch
 
+KNOWN = {"exposure": None, "offset": None}
+"""What a metadata router may pass, where it is asked to (`set_fit_request(exposure=True)`)."""
 
-class AbstractLogRegressor(AbstractLinearRegressor, ABC):
-    """log E[y | x] = x·w + b + log(exposure), or plus an offset.
 
-    A metadata router passes `exposure` and `offset` where it is asked to
-    (`set_fit_request(exposure=True)`).
+def fit_log_linear(
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    exposure: Any = None,
+    offset: Any = None,
+):
+    """Fit by maximum likelihood (with a penalty: maximum a posteriori).
+
+    Args:
+        model: the regressor.
+        X: (n, d) inputs.
+        y: (n,) targets.
+        sample_weight: how often each row counts; 2 is "this row twice".
+        exposure: (n,) how long or how much each row was watched; E[y] is in
+            proportion to it.
+        offset: (n,) a known part of log E[y]; log(exposure) is one.
     """
-
-    alpha: Any
-    max_iter: int
-    tol: float
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        exposure: Any = None,
-        offset: Any = None,
-    ):
-        """Fit by maximum likelihood (with a penalty: maximum a posteriori).
-
-        Args:
-            X: (n, d) inputs.
-            y: (n,) targets.
-            sample_weight: how often each row counts; 2 is "this row twice".
-            exposure: (n,) how long or how much each row was watched; E[y] is in
-                proportion to it.
-            offset: (n,) a known part of log E[y]; log(exposure) is one.
-        """
-        hyper = self._hyper()
-        batch = self._batch(X, y, sample_weight)
-        known = _offset(len(batch.w), exposure, offset, batch.w)
-        return self._learn(hyper, batch._replace(x=(batch.x, known)))
-
-    def predict(
-        self, X: Any, *, exposure: Any = None, offset: Any = None
-    ) -> np.ndarray:
-        """E[y | x] of each row, at the fitted parameters."""
-        return self._plugged(self._known_rows(X, exposure, offset)).mean
-
-    def predict_dist(
-        self,
-        X: Any,
-        *,
-        exposure: Any = None,
-        offset: Any = None,
-        uncertainty: str = "auto",
-    ) -> Predictive:
-        """p(y | x) for each row.
-
-        Args:
-            X: (n, d) inputs.
-            exposure: of each row; 1 by default.
-            offset: of each row; 0 by default.
-            uncertainty: of the parameters, as in `LinearRegression.predict_dist`.
-        """
-        return self._predictive(self._known_rows(X, exposure, offset), uncertainty)
-
-    def predict_interval(
-        self,
-        X: Any,
-        coverage: float = 0.9,
-        *,
-        exposure: Any = None,
-        offset: Any = None,
-        uncertainty: str = "auto",
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper ends of the central predictive interval."""
-        rows = self._known_rows(X, exposure, offset)
-        return self._predictive(rows, uncertainty).interval(coverage)
-
-    def nll(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        exposure: Any = None,
-        offset: Any = None,
-    ) -> float:
-        """The mean negative log-likelihood of (X, y), in nats per unit of weight."""
-        rows = self._known_rows(X, exposure, offset)
-        log_prob = self._plugged(rows).log_prob(np.asarray(y))
-        return float(-np.average(log_prob, weights=sample_weight))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        return tags
-
-    def _known_rows(self, X: Any, exposure: Any, offset: Any):
-        rows = self._rows(X)
-        return rows, _offset(len(rows), exposure, offset)
-
-    def _hyper(self) -> dict[str, np.ndarray]:
-        return {"alpha": alpha_of(self.alpha)}
-
-    def _strengths(self, X: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
-        return ridge_strengths(X, w, per_weight=True)
-
-    def _publish(self, phi: Any) -> None:
-        weight, bias, tail = parts_of(phi)
-        self.coef_ = weight[:, 0]
-        self.intercept_ = 0.0 if bias is None else float(bias[0])
-        if len(tail):
-            self.concentration_ = float(np.exp(tail[0]))
-
-    def _solver(self) -> Newton:
-        return Newton(max_steps=self.max_iter, tolerance=self.tol)
+    known = partial(offset_of, exposure=exposure, offset=offset)
+    return model._fit(X, y, sample_weight, lambda w: known(len(w), w=w))
 
 
-class AbstractCountRegressor(AbstractLogRegressor, ABC):
-    """Counts, by a log link.
+def log_linear_design(
+    model: Any, X: Any, exposure: Any = None, offset: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The columns that have coefficients, and the offset of each row."""
+    columns = model._columns(model._inputs(X))
+    return columns, offset_of(len(columns), exposure, offset)
 
-    Other numbers of at least 0 are taken as well, for their mean (quasi-likelihood), but
-    they have no probability.
+
+def log_linear_strengths(
+    model: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray
+) -> np.ndarray:
+    """Strengths of the penalty to choose from."""
+    return ridge_strengths(X, w, per_weight=True)
+
+
+def publish_log_linear(model: Any, phi: Any) -> None:
+    """`coef_`, `intercept_` and, where it is learned, `concentration_`."""
+    weight, bias, shared = coefficients_of(phi)
+    model.coef_ = weight[:, 0]
+    model.intercept_ = 0.0 if bias is None else float(bias[0])
+    if len(shared):
+        model.concentration_ = float(np.exp(shared[0]))
+
+
+def check_counts(model: Any, batch: Batch) -> None:
+    """Refuse negative targets.
+
+    Numbers of at least 0 that are no counts are taken for their mean (quasi-likelihood),
+    but they have no probability.
     """
-
-    concentration_: float
-
-    def _check(self, batch: Batch) -> None:
-        y, here = np.asarray(batch.y), batch.w > 0
-        bad = here & ~(np.isfinite(y) & (y >= 0))
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise InputError(
-                f"y has {y[row]} in row {row}, but {type(self).__name__} needs counts "
-                "(0, 1, 2, ...). Use LinearRegression for numbers of both signs."
-            )
+    y, present = np.asarray(batch.y), batch.w > 0
+    bad = present & ~(np.isfinite(y) & (y >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(
+            f"y has {y[row]} in row {row}, but {type(model).__name__} needs counts "
+            "(0, 1, 2, ...). Use LinearRegression for numbers of both signs."
+        )
 
 
-class PoissonRegressor(AbstractCountRegressor):
+def offset_of(
+    n: int, exposure: Any, offset: Any, w: np.ndarray | None = None
+) -> np.ndarray:
+    """log(exposure) + offset of each row, checked."""
+    found = np.zeros(n)
+    for name, value in (("exposure", exposure), ("offset", offset)):
+        if value is None:
+            continue
+        value = np.broadcast_to(np.asarray(value, float), (n,))
+        check_finite(name, value, w)
+        here = np.ones(n, bool) if w is None else w > 0
+        if name == "exposure":
+            if not (value[here] > 0).all():
+                row = int(np.argmax(here & ~(value > 0)))
+                raise InputError(
+                    f"exposure is {value[row]} in row {row}; give numbers above 0."
+                )
+            value = np.log(np.where(here, value, 1.0))
+        found = found + np.where(here, value, 0.0)
+    return found
+
+
+class PoissonRegressor(RegressorMixin, LinearModel):
     r"""Counts: y | x ~ Poisson(e^{x·w + b}), times an exposure.
 
     Minimises the mean of $-\log p$ plus $\frac{α}{2}\lVert w\rVert^2$ (scikit-learn's scale),
@@ -169,7 +129,18 @@ class PoissonRegressor(AbstractCountRegressor):
         intercept_: b.
     """
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    __metadata_request__predict = KNOWN
+    _positive_targets = True
+    fit, _design = fit_log_linear, log_linear_design
+    _publish, _hyper = publish_log_linear, alpha_hyper
+    _strengths = log_linear_strengths
+    _check_targets = check_counts
+    alpha: Any
+    fit_intercept: bool
+    max_iter: int
+    tol: float
+
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
         self,
         alpha: float | str = 0.0,
@@ -181,37 +152,24 @@ class PoissonRegressor(AbstractCountRegressor):
         max_iter: int = 100,
         tol: float = 1e-10,
     ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.basis = basis
-        self.alphas = alphas
-        self.cv = cv
-        self.max_iter = max_iter
-        self.tol = tol
+        store(self, locals())
 
     def _learner(self, y: np.ndarray) -> LinearLearner:
-        return LinearLearner(Poisson(), self._solver(), bool(self.fit_intercept), True)
+        return LinearLearner(
+            Poisson(),
+            Newton(max_steps=self.max_iter, tolerance=self.tol),
+            bool(self.fit_intercept),
+            True,
+        )
 
     def _unit(self) -> Poisson:
         return Poisson()
 
     def _estimate(self, evidence: Evidence) -> Estimate:
-        own, nothing = self._likelihoods()
-        p = evidence.p
-        return Estimate(
-            self._table_order(self.phi_),
-            evidence.unscaled(),
-            slopes=np.arange(p) >= self._first,
-            total=evidence.total,
-            df_residual=evidence.df_residual,
-            log_likelihood=own,
-            null_log_likelihood=nothing,
-            n_counted=p,
-            condition=evidence.condition(),
-        )
+        return likelihood_estimate(self, evidence, evidence.unscaled())
 
 
-class NegativeBinomialRegressor(AbstractCountRegressor):
+class NegativeBinomialRegressor(RegressorMixin, LinearModel):
     r"""Counts with extra variance: mean μ = e^{x·w + b}, variance μ + μ²/r, r learned.
 
     Minimises the mean of $-\log p$ plus $\frac{α}{2}\lVert w\rVert^2$ over w, b and r, without
@@ -232,7 +190,19 @@ class NegativeBinomialRegressor(AbstractCountRegressor):
         concentration_: r.
     """
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    __metadata_request__predict = KNOWN
+    _positive_targets = True
+    fit, _design = fit_log_linear, log_linear_design
+    _publish, _hyper = publish_log_linear, alpha_hyper
+    _strengths = log_linear_strengths
+    _check_targets = check_counts
+    alpha: Any
+    fit_intercept: bool
+    max_iter: int
+    tol: float
+    concentration_: float
+
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
         self,
         alpha: float | str = 0.0,
@@ -244,18 +214,16 @@ class NegativeBinomialRegressor(AbstractCountRegressor):
         max_iter: int = 100,
         tol: float = 1e-10,
     ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.basis = basis
-        self.alphas = alphas
-        self.cv = cv
-        self.max_iter = max_iter
-        self.tol = tol
+        store(self, locals())
 
     def _learner(self, y: np.ndarray) -> DispersedLearner:
         family, unit = NegativeBinomial(), NegativeBinomial(1.0)
         return DispersedLearner(
-            family, unit, "concentration", self._solver(), bool(self.fit_intercept)
+            family,
+            unit,
+            "concentration",
+            Newton(max_steps=self.max_iter, tolerance=self.tol),
+            bool(self.fit_intercept),
         )
 
     def _unit(self) -> NegativeBinomial:
@@ -265,47 +233,19 @@ class NegativeBinomialRegressor(AbstractCountRegressor):
         return [*super()._coefficient_names(), "dispersion 1/r"]
 
     def _table_order(self, phi: Any) -> np.ndarray:
-        return np.r_[super()._table_order(phi), np.exp(-parts_of(phi).tail)]
+        return np.r_[super()._table_order(phi), np.exp(-coefficients_of(phi).shared)]
 
     def _estimate(self, evidence: Evidence) -> Estimate:
         """Of (B, log r) from the observed information, then of 1/r by the delta method."""
-        own, nothing = self._likelihoods()
         p, u = evidence.p, np.log(self.concentration_)
         C = joint_covariance(NegativeBinomial(), evidence, u, robust=False)
-        tail = float(C[-1, -1])
         scale = np.r_[np.ones(p), -np.exp(-u)]
-        place = np.arange(p + 1)
-        return Estimate(
-            self._table_order(self.phi_),
+        column = np.arange(p + 1)
+        return likelihood_estimate(
+            self,
+            evidence,
             C * np.outer(scale, scale),
-            slopes=(place >= self._first) & (place < p),
-            total=evidence.total,
-            df_residual=evidence.df_residual,
-            log_likelihood=own,
-            null_log_likelihood=nothing,
+            slopes=(column >= self._first) & (column < p),
             n_counted=p + 1,
-            condition=evidence.condition(),
-            tail_variance=tail,
+            tail_variance=float(C[-1, -1]),
         )
-
-
-def _offset(
-    n: int, exposure: Any, offset: Any, w: np.ndarray | None = None
-) -> np.ndarray:
-    """log(exposure) + offset of each row, checked."""
-    found = np.zeros(n)
-    for name, value in (("exposure", exposure), ("offset", offset)):
-        if value is None:
-            continue
-        value = np.broadcast_to(np.asarray(value, float), (n,))
-        check_finite(name, value, w)
-        here = np.ones(n, bool) if w is None else w > 0
-        if name == "exposure":
-            if not (value[here] > 0).all():
-                row = int(np.argmax(here & ~(value > 0)))
-                raise InputError(
-                    f"exposure is {value[row]} in row {row}; give numbers above 0."
-                )
-            value = np.log(np.where(here, value, 1.0))
-        found = found + np.where(here, value, 0.0)
-    return found

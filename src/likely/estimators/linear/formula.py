@@ -7,7 +7,6 @@ that was loaded takes the columns of the design, by their names.
 """
 
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -22,76 +21,56 @@ class Formula(NamedTuple):
     text: str
     spec: Any
 
-    def design(self, frame: Any) -> Any:
-        """The columns of the right-hand side, without the intercept."""
-        missing = [v for v in self.spec.required_variables if v not in frame.columns]
+    def columns(self, X: Any, names: list[str]) -> Any:
+        """The columns of the right-hand side of a frame that does not have them yet."""
+        if not hasattr(X, "columns") or list(X.columns) == names:
+            return X
+        missing = [v for v in self.spec.required_variables if v not in X.columns]
         if missing:
             raise InputError(
                 f"the formula {self.text!r} needs the column {missing[0]!r}, which is not "
-                f"among {list(frame.columns)}."
+                f"among {list(X.columns)}."
             )
-        found = self.spec.get_model_matrix(frame, na_action="raise")
+        found = self.spec.get_model_matrix(X, na_action="raise")
         return found.drop(columns=INTERCEPT, errors="ignore")
 
 
-_FORMULAS: WeakKeyDictionary[Any, Formula] = WeakKeyDictionary()
+def fit_formula(
+    make: Any, formula: str, data: Any, sample_weight: Any, settings: dict[str, Any]
+) -> Any:
+    """A model fitted to y ~ columns, both named by a formula.
+
+    Args:
+        make: the class of the model.
+        formula: such as "price ~ area + C(town)".
+        data: a pandas frame (or what can become one).
+        sample_weight: how often each row counts.
+        settings: of the model; the formula says whether there is an intercept.
+    """
+    import formulaic
+    import narwhals
+
+    frame = narwhals.from_native(data).to_pandas()
+    try:
+        found: Any = formulaic.model_matrix(formula, frame, na_action="raise")
+    except Exception as error:
+        raise InputError(
+            f"the formula {formula!r} cannot be read with the columns "
+            f"{list(frame.columns)}: {error}"
+        ) from error
+    if not hasattr(found, "lhs"):
+        raise InputError(
+            f"the formula {formula!r} has no left-hand side; write 'y ~ x'."
+        )
+    left, right = found.lhs, found.rhs
+    model = make(fit_intercept=INTERCEPT in right.columns, **settings)
+    design = right.drop(columns=INTERCEPT, errors="ignore")
+    model.fit(design, _response(formula, frame, left), sample_weight=sample_weight)
+    model._formula = Formula(formula, right.model_spec)
+    return model
 
 
-class AbstractFormulaModel:
-    """A model that can be made from a formula and a frame."""
-
-    @classmethod
-    def from_formula(
-        cls, formula: str, data: Any, sample_weight: Any = None, **settings: Any
-    ) -> Any:
-        """Fit y ~ columns, both named by a formula.
-
-        Args:
-            formula: such as "price ~ area + C(town)".
-            data: a pandas frame (or what can become one).
-            sample_weight: how often each row counts.
-            settings: of the estimator; the formula says whether there is an intercept.
-        """
-        import formulaic
-        import narwhals
-
-        frame = narwhals.from_native(data).to_pandas()
-        try:
-            found: Any = formulaic.model_matrix(formula, frame, na_action="raise")
-        except Exception as error:
-            raise InputError(
-                f"the formula {formula!r} cannot be read with the columns "
-                f"{list(frame.columns)}: {error}"
-            ) from error
-        if not hasattr(found, "lhs"):
-            raise InputError(
-                f"the formula {formula!r} has no left-hand side; write 'y ~ x'."
-            )
-        left, right = found.lhs, found.rhs
-        intercept = INTERCEPT in right.columns
-        make: Any = cls
-        model = make(fit_intercept=intercept, **settings)
-        design = right.drop(columns=INTERCEPT, errors="ignore")
-        y = _response(formula, frame, left, model)
-        model.fit(design, y, sample_weight=sample_weight)
-        _FORMULAS[model] = Formula(formula, right.model_spec)
-        return model
-
-    @property
-    def formula(self) -> Formula | None:
-        """The formula the model was made from, if it was."""
-        return _FORMULAS.get(self)
-
-    def _prepared(self, X: Any) -> Any:
-        """Rows as the fit had them: a frame of variables becomes one of columns."""
-        if self.formula is None or not hasattr(X, "columns"):
-            return X
-        if list(X.columns) == list(getattr(self, "feature_names_in_", [])):
-            return X
-        return self.formula.design(X)
-
-
-def _response(formula: str, frame: Any, left: Any, model: Any) -> np.ndarray:
+def _response(formula: str, frame: Any, left: Any) -> np.ndarray:
     """The left-hand side: a column of labels as it is, anything else as numbers."""
     name = formula.partition("~")[0].strip()
     if name in frame.columns:

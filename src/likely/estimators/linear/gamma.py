@@ -3,15 +3,26 @@ r"""Gamma regression: positive values whose spread grows with their mean."""
 from typing import Any, no_type_check
 
 import numpy as np
+from sklearn.base import RegressorMixin
 
-from likely.estimators.linear.counts import AbstractLogRegressor
+from likely.base.settings import store
+from likely.estimators.linear.counts import (
+    KNOWN,
+    fit_log_linear,
+    log_linear_design,
+    log_linear_strengths,
+    publish_log_linear,
+)
 from likely.estimators.linear.evidence import Evidence, shape_variance
 from likely.estimators.linear.glm import DispersedLearner
+from likely.estimators.linear.model import LinearModel, alpha_hyper
+from likely.estimators.linear.statistics import likelihood_estimate
 from likely.families import Gamma
 from likely.inference import Estimate
+from likely.solvers import Newton
 
 
-class GammaRegressor(AbstractLogRegressor):
+class GammaRegressor(RegressorMixin, LinearModel):
     r"""Positive values: mean μ = e^{x·w + b}, variance μ²/a, the shape a learned.
 
     w and b do not depend on a: they minimise the mean of $y/μ + \log μ$ plus
@@ -34,7 +45,18 @@ class GammaRegressor(AbstractLogRegressor):
         concentration_: a.
     """
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    __metadata_request__predict = KNOWN
+    _positive_targets = True
+    fit, _design = fit_log_linear, log_linear_design
+    _publish, _hyper = publish_log_linear, alpha_hyper
+    _strengths = log_linear_strengths
+    alpha: Any
+    fit_intercept: bool
+    max_iter: int
+    tol: float
+    concentration_: float
+
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
         self,
         alpha: float | str = 0.0,
@@ -46,16 +68,13 @@ class GammaRegressor(AbstractLogRegressor):
         max_iter: int = 100,
         tol: float = 1e-10,
     ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.basis = basis
-        self.alphas = alphas
-        self.cv = cv
-        self.max_iter = max_iter
-        self.tol = tol
+        store(self, locals())
 
     def _learner(self, y: np.ndarray) -> DispersedLearner:
-        intercept, solver = bool(self.fit_intercept), self._solver()
+        intercept, solver = (
+            bool(self.fit_intercept),
+            Newton(max_steps=self.max_iter, tolerance=self.tol),
+        )
         return DispersedLearner(
             Gamma(), Gamma(1.0), "concentration", solver, intercept, coupled=False
         )
@@ -64,20 +83,12 @@ class GammaRegressor(AbstractLogRegressor):
         return Gamma(1.0)
 
     def _estimate(self, evidence: Evidence) -> Estimate:
-        own, nothing = self._likelihoods()
-        p, w = evidence.p, evidence.w
         ratio = evidence.y / np.exp(evidence.eta[:, 0])
-        pearson = float(w @ (ratio - 1) ** 2) / evidence.df_residual
-        return Estimate(
-            self._table_order(self.phi_),
+        pearson = float(evidence.w @ (ratio - 1) ** 2) / evidence.df_residual
+        return likelihood_estimate(
+            self,
+            evidence,
             pearson * evidence.unscaled(),
-            slopes=np.arange(p) >= self._first,
-            total=evidence.total,
-            df_residual=evidence.df_residual,
-            log_likelihood=own,
-            null_log_likelihood=nothing,
-            n_counted=p,
             dispersion=pearson,
-            condition=evidence.condition(),
             tail_variance=shape_variance(self.concentration_, evidence.total),
         )

@@ -16,19 +16,20 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
+from likely import recipe
 from likely.core.numerics import bounded
 from likely.core.rows import weighted_mean
 from likely.families import AbstractFamily, Categorical, Gamma, Huber
 from likely.families.huber_distribution import huber_loss
 from likely.families.weighted import weighted_median
 from likely.models import Linear, Offset, Shared
-from likely.objectives import NegativeLogLikelihood
 from likely.objectives.priors import AbstractPrior, penalised
 from likely.objectives.rows import Normalisation
 from likely.typing import Batch, Key, Solution, Solver
 
-ROUNDS = 100
-REACH = 40.0
+MAX_ROUNDS = 100
+MAX_DISTANCE = 40.0
+"""How far the logarithm of the dispersion may move from its start."""
 
 
 class _ColumnPrior(AbstractPrior):
@@ -90,8 +91,9 @@ class LinearLearner(eqx.Module):
         )
         alpha = strength(hyper, batch.w, self.per_weight)
         prior = ridge_prior(X, alpha)
-        objective = NegativeLogLikelihood.of(self.family, batch, prior)
-        found = self.solver.minimize(objective, model, batch, key=key)
+        found = recipe.fit(
+            self.family, model, batch, prior=prior, solver=self.solver, key=key
+        ).solution
         if not isinstance(self.family, Categorical):
             return found
         B = found.model.coefficients  # a constant added to all classes changes nothing
@@ -173,12 +175,12 @@ class DispersedLearner(eqx.Module):
             found, u, _, rounds = state
             found = self._location(key, prior, found.model, u, batch)
             new = self._dispersion(found.model(batch.x)[0], u, batch)
-            new = jnp.clip(new, start - REACH, start + REACH)
+            new = jnp.clip(new, start - MAX_DISTANCE, start + MAX_DISTANCE)
             return found, new, jnp.abs(new - u), rounds + 1
 
         def moving(state):
             _, u, change, rounds = state
-            return (change > 1e-10 * (1 + jnp.abs(u))) & (rounds < ROUNDS)
+            return (change > 1e-10 * (1 + jnp.abs(u))) & (rounds < MAX_ROUNDS)
 
         nothing = _zeros_like(self._location, key, prior, model, u, batch)
         first = eqx.tree_at(lambda s: s.model, nothing, model)
@@ -209,8 +211,8 @@ class DispersedLearner(eqx.Module):
             u, _, steps = state
             h = 1e-4
             g, above, below = jax.vmap(slope)(jnp.stack([u, u + h, u - h]))
-            bend = jnp.maximum(jnp.abs(above - below) / (2 * h), 1e-12)
-            move = -jnp.clip(g / bend, -2.0, 2.0)
+            second = jnp.maximum(jnp.abs(above - below) / (2 * h), 1e-12)
+            move = -jnp.clip(g / second, -2.0, 2.0)
             return u + move, jnp.abs(move), steps + 1
 
         def moving(state):

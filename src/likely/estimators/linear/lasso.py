@@ -1,22 +1,30 @@
 r"""The lasso and the elastic net: squared loss with an absolute penalty."""
 
-from abc import ABC
 from typing import Any, no_type_check
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from sklearn.base import RegressorMixin
 
+from likely import recipe
+from likely.base.settings import store
 from likely.core.checks import InputError
 from likely.core.rows import weighted_mean
 from likely.estimators.linear.glm import trim
-from likely.estimators.linear.model import alpha_of
-from likely.estimators.linear.normal import AbstractNormalRegressor
+from likely.estimators.linear.model import LinearModel, alpha_of
+from likely.estimators.linear.normal import (
+    normal_estimate,
+    normal_family,
+    normal_refusal,
+    normal_unit,
+    publish_normal,
+)
 from likely.estimators.linear.penalty import lasso_strengths
 from likely.families import AbstractFamily, Normal, Product
 from likely.models import Linear, Shared
-from likely.objectives import ElasticNetPrior, NegativeLogLikelihood
+from likely.objectives import ElasticNetPrior
 from likely.solvers import CoordinateDescent
 from likely.solvers.settings import as_real, as_whole
 from likely.typing import Batch, Key, Solution
@@ -46,9 +54,10 @@ class ElasticNetLearner(eqx.Module):
         ratio = jnp.asarray(hyper["l1_ratio"])
         prior = eqx.tree_at(lambda p: p.l1_ratio, prior, ratio)
         squares = Product(*[Normal(1.0)] * m)
-        objective = NegativeLogLikelihood.of(squares, rows, prior)
         start = Linear.zeros(X.shape[1], m, False)
-        found = self.solver.minimize(objective, start, rows, key=key)
+        found = recipe.fit(
+            squares, start, rows, prior=prior, solver=self.solver, key=key
+        ).solution
         W = found.model.weight
         model = Linear(W, mean_y - mean_x @ W if self.intercept else None)
         variance = weighted_mean((Y - model(X)[0]) ** 2, w)
@@ -69,24 +78,20 @@ class ElasticNetLearner(eqx.Module):
         return trim(phi, d)
 
 
-class AbstractSparseRegressor(AbstractNormalRegressor, ABC):
-    """The lasso and the elastic net, which differ in a default."""
-
-    _how = "none"
-    fit_intercept: bool
-    max_iter: int
-    tol: float
-
-    def _learner(self, y: np.ndarray) -> ElasticNetLearner:
-        solver = CoordinateDescent(as_whole(self.max_iter), as_real(self.tol))
-        return ElasticNetLearner(self._normal(y), solver, bool(self.fit_intercept))
-
-    def _strengths(self, X: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
-        ratio = float(self._hyper()["l1_ratio"])
-        return lasso_strengths(X, y, w, ratio)
+def elastic_net_learner(model: Any, y: np.ndarray) -> ElasticNetLearner:
+    """The learner that the settings of a lasso or an elastic net describe."""
+    solver = CoordinateDescent(as_whole(model.max_iter), as_real(model.tol))
+    return ElasticNetLearner(normal_family(y), solver, bool(model.fit_intercept))
 
 
-class Lasso(AbstractSparseRegressor):
+def elastic_net_strengths(
+    model: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray
+) -> np.ndarray:
+    """Strengths to choose from, below the one that makes every coefficient zero."""
+    return lasso_strengths(X, y, w, float(model._hyper()["l1_ratio"]))
+
+
+class Lasso(RegressorMixin, LinearModel):
     r"""The lasso: y | x ~ N(x·w + b, σ²) with w ~ Laplace, so that many w are exactly 0.
 
     Minimises $\frac{1}{2\sum w}\sum_i w_i (y_i - x_i·w - b)^2 + α\lVert w\rVert_1$, as in
@@ -109,7 +114,14 @@ class Lasso(AbstractSparseRegressor):
         alpha_: the strength that was chosen, where alpha="cv".
     """
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    _uncertainty = "none"
+    _allows_outputs = True
+    _publish, _unit = publish_normal, normal_unit
+    _refusal, _estimate = normal_refusal, normal_estimate
+    _learner, _strengths = elastic_net_learner, elastic_net_strengths
+    alpha: Any
+
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
         self,
         alpha: float | str = 1.0,
@@ -121,19 +133,16 @@ class Lasso(AbstractSparseRegressor):
         max_iter: int = 10_000,
         tol: float = 1e-14,
     ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.basis = basis
-        self.alphas = alphas
-        self.cv = cv
-        self.max_iter = max_iter
-        self.tol = tol
+        store(self, locals())
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None):
+        return self._fit(X, y, sample_weight)
 
     def _hyper(self) -> dict[str, np.ndarray]:
         return {"alpha": alpha_of(self.alpha), "l1_ratio": np.asarray(1.0)}
 
 
-class ElasticNet(AbstractSparseRegressor):
+class ElasticNet(RegressorMixin, LinearModel):
     r"""The elastic net: the lasso's penalty and the ridge's, in a ratio.
 
     Minimises $\frac{1}{2\sum w}\sum_i w_i r_i^2
@@ -156,7 +165,15 @@ class ElasticNet(AbstractSparseRegressor):
         alpha_: the strength that was chosen, where alpha="cv".
     """
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    _uncertainty = "none"
+    _allows_outputs = True
+    _publish, _unit = publish_normal, normal_unit
+    _refusal, _estimate = normal_refusal, normal_estimate
+    _learner, _strengths = elastic_net_learner, elastic_net_strengths
+    alpha: Any
+    l1_ratio: Any
+
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
         self,
         alpha: float | str = 1.0,
@@ -169,14 +186,10 @@ class ElasticNet(AbstractSparseRegressor):
         max_iter: int = 10_000,
         tol: float = 1e-14,
     ):
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.basis = basis
-        self.alphas = alphas
-        self.cv = cv
-        self.max_iter = max_iter
-        self.tol = tol
+        store(self, locals())
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None):
+        return self._fit(X, y, sample_weight)
 
     def _hyper(self) -> dict[str, np.ndarray]:
         if not 0 <= self.l1_ratio <= 1:

@@ -7,16 +7,21 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from sklearn.base import ClassifierMixin
 
+from likely.base.labels import class_family, class_weights
+from likely.base.learning import learn
+from likely.base.settings import store
 from likely.core.checks import InputError
+from likely.estimators.linear.coefficients import coefficients_of, eta_at
 from likely.estimators.linear.evidence import Evidence
 from likely.estimators.linear.glm import LinearLearner, empty_columns, trim
-from likely.estimators.linear.model import AbstractLinearModel, alpha_of, parts_of
+from likely.estimators.linear.model import LinearModel, alpha_of
 from likely.estimators.linear.penalty import ridge_strengths
 from likely.estimators.linear.separation import separation
-from likely.estimators.shell import AbstractClassifier, learn_padded
+from likely.estimators.linear.statistics import likelihood_estimate, penalty_sentence
 from likely.evaluate.thresholds import operating_points
-from likely.families import AbstractFamily, Bernoulli, Categorical, Predictive
+from likely.families import AbstractFamily, Bernoulli
 from likely.inference import Estimate
 from likely.models import Linear
 from likely.objectives import FirthLikelihood
@@ -27,11 +32,11 @@ SOLVERS = {
     "lbfgs": lambda **settings: Whitened(LBFGS(search="backtracking", **settings)),
     "newton": Newton,
 }
-SMALL = 128
+MAX_NEWTON_COEFFICIENTS = 128
 """Coefficients up to which Newton's method is the quickest."""
 SEPARABLE_ALPHA = 1e-6
-CERTAIN = 1e-6
-"""Rows with less surprise than this, in nats, make one look for a separation."""
+CERTAIN_NATS = 1e-6
+"""A row with a smaller loss is a reason to look for a separation."""
 
 
 class SeparationWarning(UserWarning):
@@ -65,7 +70,7 @@ class FirthLearner(eqx.Module):
         return trim(phi, d)
 
 
-class LogisticRegression(AbstractLinearModel, AbstractClassifier):
+class LogisticRegression(ClassifierMixin, LinearModel):
     r"""P(y = 1 | x) = σ(x·w + b), or softmax(x·W + b) for more than two classes.
 
     Minimises $\sum_i -\log p(y_i \mid x_i) + \frac{α}{2}\lVert W\rVert^2$, without penalty by
@@ -102,7 +107,20 @@ class LogisticRegression(AbstractLinearModel, AbstractClassifier):
         status_: how the solver ended, a sentence.
     """
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    _uncertainty = "none"
+    alpha: Any
+    C: Any
+    fit_intercept: bool
+    class_weight: Any
+    threshold: Any
+    firth: bool
+    solver: Any
+    max_iter: int
+    tol: float
+    separation_: str | None
+    threshold_: float
+
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
         self,
         alpha: float | str = 0.0,
@@ -119,18 +137,12 @@ class LogisticRegression(AbstractLinearModel, AbstractClassifier):
         max_iter: int = 500,
         tol: float = 1e-10,
     ):
-        self.alpha = alpha
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.threshold = threshold
-        self.firth = firth
-        self.solver = solver
-        self.basis = basis
-        self.alphas = alphas
-        self.cv = cv
-        self.max_iter = max_iter
-        self.tol = tol
+        store(self, locals())
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None):
+        self._fit(X, y, sample_weight)
+        self.threshold_ = self._threshold(self._record.batch)
+        return self
 
     # Fitting ---------------------------------------------------------------------------
 
@@ -142,8 +154,7 @@ class LogisticRegression(AbstractLinearModel, AbstractClassifier):
                     f"firth=True is for two classes, and y has {c}; use alpha instead."
                 )
             return FirthLearner(bool(self.fit_intercept))
-        family = Bernoulli() if c == 2 else Categorical(c)
-        return LinearLearner(family, self._solver(), bool(self.fit_intercept))
+        return LinearLearner(class_family(c), self._solver(), bool(self.fit_intercept))
 
     def _solver(self) -> Any:
         name = self.solver
@@ -151,7 +162,11 @@ class LogisticRegression(AbstractLinearModel, AbstractClassifier):
             return name
         if name == "auto":
             several = len(self.classes_) if len(self.classes_) > 2 else 1
-            name = "newton" if self.n_features_in_ * several <= SMALL else "lbfgs"
+            name = (
+                "newton"
+                if self.n_features_in_ * several <= MAX_NEWTON_COEFFICIENTS
+                else "lbfgs"
+            )
         if name not in SOLVERS:
             known = ["auto", *SOLVERS]
             raise InputError(f"solver is {name!r}; give one of {known}.")
@@ -172,25 +187,11 @@ class LogisticRegression(AbstractLinearModel, AbstractClassifier):
     def _strengths(self, X: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
         return ridge_strengths(X, w, per_weight=False)
 
-    def _weighted(self, batch: Batch) -> Batch:
-        if self.class_weight is None:
-            return batch
-        codes, c = batch.y.astype(int), len(self.classes_)
-        if isinstance(self.class_weight, str):
-            if self.class_weight != "balanced":
-                raise InputError(
-                    f'class_weight is {self.class_weight!r}; give "balanced", or a '
-                    "dictionary from label to weight."
-                )
-            each = np.bincount(codes, batch.w, c)
-            factor = batch.w.sum() / (c * np.where(each > 0, each, 1.0))
-        else:
-            given = {str(k): v for k, v in dict(self.class_weight).items()}
-            factor = np.array([given.get(str(label), 1.0) for label in self.classes_])
-        return batch._replace(w=batch.w * factor[codes])
+    def _weights(self, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+        return class_weights(self.class_weight, self.classes_, y, w)
 
-    def _revise(self, phi, key: Key, hyper: dict, batch: Batch) -> Solution[Linear]:
-        """Where a plane separates the classes there is no maximum: say so, and lean.
+    def _revised(self, phi, key: Key, hyper: dict, batch: Batch) -> Solution[Linear]:
+        """Where a plane separates the classes there is no maximum: warn, and penalise.
 
         A separation shows in rows that are as good as certain; a linear program then
         tells it from a good fit. A slight penalty makes the answer unique.
@@ -198,27 +199,26 @@ class LogisticRegression(AbstractLinearModel, AbstractClassifier):
         self.separation_ = None
         if hyper["alpha"] > 0 or self.firth:
             return phi
-        here = batch.w > 0
-        X, y = batch.x[here], batch.y[here]
-        weight, bias, _ = parts_of(phi)
-        eta = X @ weight + (0.0 if bias is None else bias)
-        if not _surprise(eta, y).min() < CERTAIN:
+        present = batch.w > 0
+        X, y = batch.x[present], batch.y[present]
+        eta = eta_at(phi, X)
+        if not _losses(eta, y).min() < CERTAIN_NATS:
             return phi
         found = separation(X, y, len(self.classes_), intercept=bool(self.fit_intercept))
         if found is None and not (_mode(eta) == y).all():
             return phi
         complete = found is None or found.complete
-        lean = SEPARABLE_ALPHA * batch.w.sum()
+        alpha = SEPARABLE_ALPHA * batch.w.sum()
         self.separation_ = self._sentence(complete, found.columns if found else [])
         warnings.warn(
-            f"{self.separation_} The fit uses alpha = {lean:.3g}. Give alpha yourself to "
+            f"{self.separation_} The fit uses alpha = {alpha:.3g}. Give alpha yourself to "
             "say how large weights may be, or firth=True.",
             SeparationWarning,
             stacklevel=5,
         )
         newton = Newton(max_steps=500, tolerance=1e-14)
         exact = LinearLearner(self.family_, newton, bool(self.fit_intercept))
-        return learn_padded(exact, key, {"alpha": np.asarray(lean)}, batch)
+        return learn(exact, key, {"alpha": np.asarray(alpha)}, batch)
 
     def _sentence(self, complete: bool, columns: list[int]) -> str:
         names = self._column_names()
@@ -234,13 +234,9 @@ class LogisticRegression(AbstractLinearModel, AbstractClassifier):
         )
 
     def _publish(self, phi: Solution[Linear]) -> None:
-        weight, bias, _ = parts_of(phi)
+        weight, bias, _ = coefficients_of(phi)
         self.coef_ = weight.T
         self.intercept_ = np.zeros(len(self.coef_)) if bias is None else bias
-
-    def _remember(self, hyper: dict, batch: Batch) -> None:
-        super()._remember(hyper, batch)
-        self.threshold_ = self._threshold(batch)
 
     def _threshold(self, batch: Batch) -> float:
         two = len(self.classes_) == 2
@@ -250,11 +246,8 @@ class LogisticRegression(AbstractLinearModel, AbstractClassifier):
                 f"{len(self.classes_)}."
             )
         if isinstance(self.threshold, str):
-            here = batch.w > 0
-            p = Predictive(self.family_, self._eta(batch.x[here])).probs[:, 1]
-            return operating_points(batch.y[here], p, batch.w[here]).best(
-                self.threshold
-            )
+            x, y, w = (a[batch.w > 0] for a in batch)
+            return operating_points(y, self._at(x).probs[:, 1], w).best(self.threshold)
         if not 0 <= self.threshold <= 1:
             raise InputError(f"threshold is {self.threshold}; give one from 0 to 1.")
         return float(self.threshold)
@@ -266,35 +259,25 @@ class LogisticRegression(AbstractLinearModel, AbstractClassifier):
         eta = self.predict_dist(X).eta
         return eta[:, 0] if eta.shape[1] == 1 else eta
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of each row; of two, by the threshold."""
-        dist = self.predict_dist(X)
-        threshold = getattr(self, "threshold_", 0.5)
+    def _decide(self, X: Any) -> np.ndarray:
+        """The most probable class; of two, by the threshold."""
+        probs, threshold = self._probs(X), getattr(self, "threshold_", 0.5)
         if len(self.classes_) > 2 or threshold == 0.5:
-            return dist.mode
-        return self.classes_[(dist.probs[:, 1] > threshold).astype(int)]
+            return probs.argmax(1)
+        return (probs[:, 1] > threshold).astype(int)
 
     # Inference -------------------------------------------------------------------------
 
-    def _penalty(self) -> str | None:
+    def _refusal(self, errors: str) -> str | None:
         separated = getattr(self, "separation_", None)
         if separated:
             return f"{separated} So there are no standard errors; firth=True has finite ones."
-        if self.C is not None:
-            return (
-                f"LogisticRegression was fitted with a penalty (C = {self.C}), which pulls "
-                "coefficients towards zero: p-values of maximum likelihood do not hold for "
-                "it. Fit with alpha=0.0."
-            )
-        return super()._penalty()
-
-    def _refusal(self, errors: str) -> str | None:
         if self.class_weight is not None and errors == "model":
             return (
                 "class_weight makes up observations that were not made, so model-based "
                 'errors do not hold; ask for errors="HC0" or "bootstrap".'
             )
-        return self._penalty()
+        return penalty_sentence(self)
 
     def _notes(self) -> list[str]:
         notes = []
@@ -314,27 +297,22 @@ class LogisticRegression(AbstractLinearModel, AbstractClassifier):
         return [f"{name} [{c}]" for c in self.classes_[1:] for name in names]
 
     def _table_order(self, phi: Any) -> np.ndarray:
-        weight, bias, _ = parts_of(phi)
+        weight, bias, _ = coefficients_of(phi)
         B = weight if bias is None else np.concatenate([bias[None], weight])
         return B[:, 0] if B.shape[1] == 1 else (B[:, 1:] - B[:, :1]).T.ravel()
 
     def _estimate(self, evidence: Evidence) -> Estimate:
-        own, nothing = self._likelihoods()
         p, k = evidence.p, evidence.free
-        return Estimate(
-            self._table_order(self.phi_),
+        return likelihood_estimate(
+            self,
+            evidence,
             evidence.unscaled(),
             slopes=np.tile(np.arange(p) >= self._first, k),
-            total=evidence.total,
-            df_residual=evidence.df_residual,
-            log_likelihood=own,
-            null_log_likelihood=nothing,
             n_counted=p * k,
-            condition=evidence.condition(),
         )
 
 
-def _surprise(eta: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _losses(eta: np.ndarray, y: np.ndarray) -> np.ndarray:
     """−log p of each row's own class."""
     if eta.shape[1] == 1:
         return np.logaddexp(0.0, np.where(y == 1, -eta[:, 0], eta[:, 0]))

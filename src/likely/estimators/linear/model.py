@@ -1,143 +1,212 @@
-r"""What models with coefficients share: a basis, formulas, inference, `summary()`.
+r"""What models with coefficients share: a basis, formulas, statistics, `summary()`.
 
 The statistics are computed when they are first asked for, from the rows of the fit, which
-are remembered beside the estimator (not in it: they are in no file, pickle or clone). What
-was computed once is kept as `inference_`, and that is saved.
+the model keeps in memory. Files, pickles and copies hold the computed statistics
+(`inference_`), not the rows.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from functools import partial
+from typing import Any, ClassVar, Literal
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import PyTree
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from likely.base.learning import Problem, learn, report_convergence
+from likely.base.predictor import Predictor
+from likely.base.settings import at_least
 from likely.core.checks import InputError
-from likely.core.precision import float64, to_numpy
 from likely.core.random import key_of
-from likely.core.rows import pad
-from likely.estimators.linear import uncertainty as spread
-from likely.estimators.linear.collinearity import dependence_sentence
+from likely.estimators.linear.coefficients import coefficients_of, eta_at
 from likely.estimators.linear.evidence import Evidence
-from likely.estimators.linear.formula import AbstractFormulaModel
+from likely.estimators.linear.formula import Formula, fit_formula
 from likely.estimators.linear.penalty import choose_alpha
-from likely.estimators.linear.places import forget_inputs, remember_inputs
-from likely.estimators.shell import AbstractPredictor, learn_padded, nonnegative
+from likely.estimators.linear.statistics import (
+    FitRecord,
+    penalty_sentence,
+    refits,
+    statistics_of,
+    statistics_or_none,
+    summarize,
+)
+from likely.estimators.linear.uncertainty import (
+    delta_distribution,
+    exact_distribution,
+    mixture_over_refits,
+)
 from likely.families import Predictive
-from likely.inference import Estimate, Summary, bootstrap, resampled_weights
-from likely.inference.sandwich import KINDS
-from likely.models import Linear, Shared
+from likely.inference import Estimate, Summary
 from likely.typing import Batch, Key
 
-ERRORS = ("model", *KINDS, "bootstrap")
+UNCERTAINTIES = ("auto", "none", "exact", "delta", "bootstrap")
 RESAMPLES = 200
+PREDICTIVE_RESAMPLES = 50
 
 
-class Remembered(NamedTuple):
-    """The rows of a fit and its settings."""
-
-    hyper: dict[str, np.ndarray]
-    batch: Batch
-
-
-_ROWS: WeakKeyDictionary[Any, Remembered] = WeakKeyDictionary()
-
-
-class Parts(NamedTuple):
-    """What φ of any linear model is made of."""
-
-    weight: np.ndarray
-    bias: np.ndarray | None
-    tail: np.ndarray
-    """Entries of η that all rows share."""
-
-
-def parts_of(phi: PyTree) -> Parts:
-    """Weights, bias and shared entries of η, whatever holds them."""
-    tail = getattr(phi, "log_scale", None)
-    tail = np.zeros(0) if tail is None else np.atleast_1d(tail)
-    model: Any = phi.model
-    while not isinstance(model, Linear):
-        tail = np.asarray(model.tail) if isinstance(model, Shared) else tail
-        model = model.model
-    bias = None if model.bias is None else np.asarray(model.bias)
-    return Parts(np.asarray(model.weight), bias, tail)
-
-
-class AbstractLinearModel(AbstractFormulaModel, AbstractPredictor, ABC):
+class LinearModel(Predictor, ABC):
     """A predictor with coefficients.
 
-    You write `_estimate` (the statistics, from evidence) beside what any predictor needs,
-    and `_penalty` where coefficients can be penalised.
+    You write `fit` (by `_fit`), `_learner`, `_hyper`, `_publish`, `_unit` and `_estimate`
+    (the statistics, from evidence).
     """
 
-    n_features_in_: int
+    _uncertainty: ClassVar[Literal["none", "exact", "delta"]] = "delta"
+    """How predictions include the uncertainty of the coefficients, by default."""
+    _unsaved: ClassVar[tuple[str, ...]] = ("_formula",)
+    """What files do not hold: a formula is code."""
+    learner_: Any
+    phi_: Any
+    basis_: Any
+    inference_: Estimate
 
     @abstractmethod
-    def _estimate(self, evidence: Evidence) -> Estimate:
-        """Coefficients, covariance and likelihoods, from the rows of the fit."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit by maximum likelihood (with a penalty: maximum a posteriori).
+
+        Args:
+            X: (n, d) inputs.
+            y: (n,) targets.
+            sample_weight: how often each row counts; 2 is "this row twice", 0
+                "absent", whatever the row contains.
+        """
+
+    @abstractmethod
+    def _learner(self, y: np.ndarray) -> Any:
+        """The pure core, for these targets."""
+
+    @abstractmethod
+    def _hyper(self) -> dict[str, np.ndarray]:
+        """The numeric hyper-parameters, checked."""
+
+    @abstractmethod
+    def _publish(self, phi: PyTree) -> None:
+        """Set the public fitted attributes from φ."""
 
     @abstractmethod
     def _unit(self) -> Any:
         """The family with its dispersion fixed: what robust errors start from."""
 
-    def _penalty(self) -> str | None:
-        """A hook: why p-values mean nothing here, or None."""
-        alpha = getattr(self, "alpha", 0.0)
-        if alpha == "cv" or alpha > 0:
-            return (
-                f"{type(self).__name__} was fitted with a penalty (alpha = {alpha}), which "
-                "pulls coefficients towards zero: the estimate is biased, and standard "
-                "errors and p-values of maximum likelihood do not hold for it. Fit "
-                "without a penalty (alpha=0.0, or LinearRegression), or ask for "
-                'summary(errors="none").'
-            )
-        return None
-
-    def _refusal(self, errors: str) -> str | None:
-        """A hook: why errors of this kind are refused, or None."""
-        return self._penalty()
+    @abstractmethod
+    def _estimate(self, evidence: Evidence) -> Estimate:
+        """Coefficients, covariance and likelihoods, from the rows of the fit."""
 
     # Fitting ---------------------------------------------------------------------------
 
-    def _expand(self, X: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
-        basis = getattr(self, "basis", None)
-        if basis is None:
-            forget_inputs(self)
-            return X
-        if w is not None:
-            remember_inputs(self, X)
-            names = getattr(self, "feature_names_in_", None)
-            fresh: Any = clone(basis)
-            self.basis_ = fresh.fit(X, sample_weight=w)
-            if names is not None:
-                self.basis_.feature_names_in_ = names
-        return np.asarray(self.basis_._columns(X))
+    def _problem(
+        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+    ) -> Problem:
+        """The learner with checked rows; a basis is learned from the rows."""
+        hyper, rows = self._hyper(), self._rows(X, y, sample_weight)
+        w = self._weights(rows.y, rows.w)
+        columns, relearn = rows.X, None
+        vars(self).pop("basis_", None)
+        if getattr(self, "basis", None) is not None:
+            self.basis_, columns = self._learned_basis(rows.X, rows.w)
+            relearn = partial(self._relearned, rows.X, rows.y)
+        x = columns if offset is None else (columns, offset(rows.w))
+        return Problem(self._learner(rows.y), hyper, Batch(x, rows.y, w), relearn)
 
-    def _choose(self, key: Key, hyper: dict, batch: Batch) -> dict:
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None):
+        """Everything that a fit does; `offset` gives that of each row from the weights."""
+        for name in ("_record", "_formula", "inference_"):
+            vars(self).pop(name, None)
+        problem = self._problem(X, y, sample_weight, offset)
+        self.learner_, batch = problem.learner, problem.batch
+        self._check_targets(batch)
+        key = key_of(0)
+        hyper = self._chosen(key, problem)
+        phi = learn(self.learner_, key, hyper, batch)
+        self.phi_ = self._revised(phi, key, hyper, batch)
+        report_convergence(self, self.phi_)
+        self._publish(self.phi_)
+        self._record = FitRecord(hyper, batch)
+        return self
+
+    def _learned_basis(self, X: np.ndarray, w: np.ndarray) -> tuple[Any, np.ndarray]:
+        """A copy of the basis, fitted to weighted rows, and the columns it makes."""
+        basis: Any = clone(self.basis)  # pyright: ignore[reportAttributeAccessIssue]
+        basis.fit(X, sample_weight=w)
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            basis.feature_names_in_ = names
+        return basis, np.asarray(basis._columns(X))
+
+    def _relearned(self, X: np.ndarray, y: np.ndarray, w: np.ndarray):
+        """The learner and the columns that rows of these weights give."""
+        return self._learner(y), self._learned_basis(X, w)[1]
+
+    def _chosen(self, key: Key, problem: Problem) -> dict:
+        """The hyper-parameters, the penalty chosen by held-out nats if asked for."""
         if getattr(self, "alpha", None) != "cv":
-            return hyper
-        found = choose_alpha(self, key, hyper, batch)
-        self.alpha_, self.alphas_, self.cv_nll_ = found
-        return {**hyper, "alpha": np.asarray(self.alpha_)}
+            return problem.hyper
+        self.alpha_, self.alphas_, self.cv_nll_ = choose_alpha(self, key, problem)
+        return {**problem.hyper, "alpha": np.asarray(self.alpha_)}
 
-    def _remember(self, hyper: dict, batch: Batch) -> None:
-        vars(self).pop("inference_", None)
-        forget_inputs(self)
-        _ROWS[self] = Remembered(hyper, batch)
+    @property
+    def family_(self) -> Any:
+        """The family of p(y | x)."""
+        return self.learner_.family
 
-    def _eta(self, X: Any) -> np.ndarray:
-        X, offset = X if isinstance(X, tuple) else (X, None)
-        weight, bias, tail = parts_of(self.phi_)
-        eta = X @ weight
-        if bias is not None:
-            eta = eta + bias
-        if offset is not None:
-            eta = eta + offset[:, None]
-        return np.concatenate([eta, np.broadcast_to(tail, (len(X), len(tail)))], axis=1)
+    # Defaults that may be replaced -----------------------------------------------------
+
+    def _weights(self, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Weights that the settings ask for, beside those of the rows."""
+        return w
+
+    def _check_targets(self, batch: Batch) -> None:
+        """Refuse targets that the family cannot have."""
+        self.family_.check(batch.y, batch.w)
+
+    def _revised(self, phi: PyTree, key: Key, hyper: dict, batch: Batch) -> PyTree:
+        """Another φ where this one turns out to be no solution."""
+        return phi
+
+    def _coefficient_names(self) -> list[str]:
+        """The names as in the table, an intercept first."""
+        first = ["intercept"] if self._first else []
+        return first + self._column_names()
+
+    def _table_order(self, phi: PyTree) -> np.ndarray:
+        """The coefficients of φ in the order of the table."""
+        weight, bias, _ = coefficients_of(phi)
+        return np.r_[[] if bias is None else bias, weight[:, 0]]
+
+    def _notes(self) -> list[str]:
+        """Sentences at the foot of the table."""
+        return []
+
+    def _refusal(self, errors: str) -> str | None:
+        """Why errors of this kind are refused, or None."""
+        return penalty_sentence(self)
+
+    # Formulas --------------------------------------------------------------------------
+
+    @classmethod
+    def from_formula(
+        cls, formula: str, data: Any, sample_weight: Any = None, **settings: Any
+    ) -> Any:
+        """Fit y ~ columns, both named by a formula.
+
+        Args:
+            formula: such as "price ~ area + C(town)".
+            data: a pandas frame (or what can become one).
+            sample_weight: how often each row counts.
+            settings: of the estimator; the formula says whether there is an intercept.
+        """
+        return fit_formula(cls, formula, data, sample_weight, settings)
+
+    @property
+    def formula(self) -> Formula | None:
+        """The formula the model was made from, if it was."""
+        return vars(self).get("_formula")
+
+    def _inputs(self, X: Any) -> np.ndarray:
+        """Checked inputs; with a formula, a frame of variables becomes one of columns."""
+        if self.formula is not None:
+            X = self.formula.columns(X, list(getattr(self, "feature_names_in_", [])))
+        return super()._inputs(X)
 
     # Names -----------------------------------------------------------------------------
 
@@ -149,12 +218,89 @@ class AbstractLinearModel(AbstractFormulaModel, AbstractPredictor, ABC):
         d = self.n_features_in_
         return [f"x{j}" for j in range(d)] if names is None else list(map(str, names))
 
-    def _coefficient_names(self) -> list[str]:
-        """A hook: as in the table, an intercept first."""
-        first = [] if parts_of(self.phi_).bias is None else ["intercept"]
-        return first + self._column_names()
+    @property
+    def _first(self) -> int:
+        """Columns of the design before those of X: 1 with an intercept."""
+        return int(coefficients_of(self.phi_).bias is not None)
 
-    # Inference -------------------------------------------------------------------------
+    # Prediction ------------------------------------------------------------------------
+
+    def predict_dist(
+        self, X: Any, *, uncertainty: str = "auto", **known: Any
+    ) -> Predictive:
+        """p(y | x) for each row: the primitive from which all predictions derive.
+
+        Args:
+            X: (n, d) inputs.
+            uncertainty: of the parameters. "auto" includes it where it is known: exactly
+                for the normal linear model ("exact", Student's t), by the delta method
+                for other unpenalised models of numbers ("delta"), not at all under a
+                penalty; "bootstrap" mixes refits; "none" takes the parameters for known.
+            known: `exposure` and `offset` of each row, for models of counts.
+        """
+        x = self._design(X, **known)
+        how = self._how(uncertainty)
+        if how == "none":
+            return self._at(x)
+        if how == "bootstrap":
+            etas = [eta_at(phi, x) for phi in refits(self, PREDICTIVE_RESAMPLES, 0)]
+            return mixture_over_refits(self.family_, etas)
+        found, rows = statistics_of(self), x[0] if isinstance(x, tuple) else x
+        A = np.column_stack([np.ones(len(rows)), rows]) if self._first else rows
+        p, eta = A.shape[1], eta_at(self.phi_, x)
+        C = found.covariance[:p, :p]
+        if how == "exact":
+            s2, df = found.dispersion, found.df_residual
+            return exact_distribution(eta[:, 0], A, C / s2, s2, df)
+        variance = np.einsum("ij,jk,ik->i", A, C, A, optimize=True)
+        return delta_distribution(self.family_, eta, variance, found.tail_variance)
+
+    def _plug_in(self, X: Any, **known: Any) -> Predictive:
+        return self._at(self._design(X, **known))
+
+    def _at(self, x: Any) -> Predictive:
+        """p(y | x) at the fitted parameters, of expanded columns."""
+        classes = getattr(self, "classes_", None)
+        return Predictive(self.family_, eta_at(self.phi_, x), classes)
+
+    def _design(self, X: Any) -> Any:
+        """The columns that have coefficients."""
+        return self._columns(self._inputs(X))
+
+    def _columns(self, X: np.ndarray) -> np.ndarray:
+        """The columns that the basis makes of checked rows."""
+        if not hasattr(self, "basis_"):
+            return X
+        return np.asarray(self.basis_._columns(X))
+
+    def _how(self, uncertainty: str) -> str:
+        """The way to include the uncertainty, checked."""
+        name = type(self).__name__
+        if uncertainty not in UNCERTAINTIES:
+            raise InputError(
+                f"uncertainty is {uncertainty!r}; give one of {', '.join(UNCERTAINTIES)}."
+            )
+        if uncertainty == "auto":
+            unknown = self._uncertainty == "none" or statistics_or_none(self) is None
+            return "none" if unknown else self._uncertainty
+        if uncertainty == "none":
+            return "none"
+        if self._predicts_classes:
+            raise InputError(
+                f"predictions of {name} take the coefficients for known; the uncertainty "
+                'of coefficients is in summary(). Give uncertainty="none".'
+            )
+        if uncertainty == "exact" and self._uncertainty != "exact":
+            raise InputError(
+                "only LinearRegression has an exact predictive distribution; "
+                f'{name} has "delta" and "bootstrap".'
+            )
+        reason = penalty_sentence(self)
+        if reason is not None:
+            raise InputError(reason)
+        return uncertainty
+
+    # Statistics ------------------------------------------------------------------------
 
     def summary(
         self,
@@ -174,213 +320,15 @@ class AbstractLinearModel(AbstractFormulaModel, AbstractPredictor, ABC):
             random_state: of the bootstrap.
         """
         check_is_fitted(self)
-        if errors == "none":
-            return self._bare(self._refusal("model"), coverage)
-        if errors not in ERRORS:
-            raise InputError(
-                f'errors is {errors!r}; give one of {", ".join(ERRORS)}, or "none".'
-            )
-        reason = self._refusal(errors)
-        if reason is not None:
-            raise InputError(reason)
-        found, notes = self._inference(), list(self._notes())
-        if errors in KINDS:
-            C = self._robust(errors, len(found.coefficients))
-            found = eqx.tree_at(lambda e: e.covariance, found, C)
-        elif errors == "bootstrap":
-            draws = self._bootstrap_coefficients(n_resamples, random_state)
-            C = np.atleast_2d(np.cov(draws, rowvar=False))
-            found = eqx.tree_at(lambda e: e.covariance, found, C)
-            notes.append(f"bootstrap of {n_resamples} resamples")
-        names = tuple(self._coefficient_names())
-        return Summary(self._title(), names, found, errors, coverage, tuple(notes))
-
-    def _bare(self, reason: str | None, coverage: float) -> Summary:
-        """Coefficients alone."""
-        weight, bias, _ = parts_of(self.phi_)
-        B = np.r_[weight.T.ravel()] if bias is None else np.r_[bias, weight.T.ravel()]
-        q, no = len(B), float("nan")
-        found = Estimate(B, np.full((q, q), no), np.ones(q, bool), no, no, no, no, q)
-        names = [*self._coefficient_names(), *[""] * q][:q]
-        notes = (reason,) if reason else ()
-        return Summary(self._title(), tuple(names), found, "none", coverage, notes)
-
-    def _title(self) -> str:
-        formula = self.formula
-        return f"{type(self).__name__}" + (f": {formula.text}" if formula else "")
-
-    def _notes(self) -> list[str]:
-        """A hook: sentences at the foot of the table."""
-        return []
-
-    def _inference(self) -> Estimate:
-        """The statistics, computed once."""
-        if not hasattr(self, "inference_"):
-            rows = self._remembered("these statistics")
-            evidence = self._evidence(rows)
-            found = self._estimate(evidence)
-            self._refuse_dependent(evidence, found)
-            self.inference_ = found
-        return self.inference_
-
-    def _refuse_dependent(self, evidence: Evidence, found: Estimate) -> None:
-        """Where the errors look as if columns were dependent, find out which."""
-        unit = max(found.dispersion, np.finfo(float).tiny)
-        diagonal = np.diagonal(found.covariance)[: evidence.p] / unit
-        inflation = diagonal * evidence.squares()
-        if np.isfinite(inflation).all() and (inflation < 1e12).all():
-            return
-        names = np.asarray(self._column_names(), dtype=object)
-        sentence = dependence_sentence(evidence.X, names, bool(self._first))
-        if sentence is not None or not np.isfinite(diagonal).all():
-            what = sentence or "the information about the coefficients is singular"
-            raise InputError(
-                f"{what}, so there are no standard errors. Drop a column, or use a ridge."
-            )
-
-    @property
-    def _first(self) -> int:
-        """Columns of the design before those of X: 1 with an intercept."""
-        return int(parts_of(self.phi_).bias is not None)
-
-    def _remembered(self, what: str) -> Remembered:
-        if self not in _ROWS:
-            raise InputError(
-                f"the rows of the fit, which {what} need, are not kept in files, pickles "
-                "or copies; ask before saving, or fit again."
-            )
-        return _ROWS[self]
-
-    def _evidence(self, rows: Remembered) -> Evidence:
-        batch = rows.batch
-        here = batch.w > 0
-        inputs = batch.x if isinstance(batch.x, tuple) else (batch.x,)
-        X, y, w = inputs[0], batch.y, batch.w
-        if not here.all():
-            inputs = tuple(a[here] for a in inputs)
-            X, y, w = inputs[0], y[here], w[here]
-        k = parts_of(self.phi_).weight.shape[1]
-        eta = self._eta(inputs if len(inputs) > 1 else X)[:, :k]
-        return Evidence(self._unit(), X, self._first, eta, y, w)
-
-    def _null(self, rows: Remembered) -> PyTree:
-        """φ of the model without columns: the same program on columns of zeros."""
-        x = rows.batch.x
-        empty = (
-            (np.zeros_like(x[0]), x[1]) if isinstance(x, tuple) else np.zeros_like(x)
-        )
-        with float64():
-            key = key_of(getattr(self, "random_state", 0))
-            batch = rows.batch._replace(x=empty)
-            return to_numpy(learn_padded(self.learner_, key, rows.hyper, batch))
-
-    def _log_likelihood(self, phi: PyTree, x: Any) -> float:
-        """Σ w log p(y | x) at φ on the rows of the fit."""
-        batch = self._remembered("likelihoods").batch
-        kept, self.phi_ = self.phi_, phi
-        try:
-            eta = self._eta(x)
-        finally:
-            self.phi_ = kept
-        here = batch.w > 0
-        log_prob = Predictive(self.family_, eta[here]).log_prob(batch.y[here])
-        return float(batch.w[here] @ log_prob)
-
-    def _likelihoods(self) -> tuple[float, float]:
-        """Of the fit, and of the null model."""
-        rows = self._remembered("likelihoods")
-        x = rows.batch.x
-        own = self._log_likelihood(self.phi_, x)
-        if self._first:
-            return own, self._log_likelihood(self._null(rows), x)
-        nothing = eqx.tree_at(
-            lambda p: _linear(p).weight,
-            self.phi_,
-            np.zeros_like(parts_of(self.phi_).weight),
-        )
-        return own, self._log_likelihood(nothing, x)
-
-    def _robust(self, kind: str, q: int) -> np.ndarray:
-        evidence = self._evidence(self._remembered("robust errors"))
-        C = evidence.robust(kind)
-        full = np.full((q, q), np.nan)
-        full[: len(C), : len(C)] = C
-        return full
-
-    def _bootstrap(self, n_resamples: int, random_state: int) -> PyTree:
-        """φ of every refit."""
-        rows = self._remembered("bootstrap errors")
-        batch = pad(rows.batch)
-        rng = np.random.default_rng(random_state)
-        weights = resampled_weights(batch.w, int(n_resamples), rng)
-        with float64():
-            key = key_of(getattr(self, "random_state", 0))
-            return to_numpy(bootstrap(self.learner_, key, rows.hyper, batch, weights))
-
-    def _bootstrap_coefficients(self, n_resamples: int, random_state: int):
-        """(m, q) coefficients in the order of the table."""
-        phi = self._bootstrap(n_resamples, random_state)
-        return np.stack([self._table_order(one) for one in _each(phi, n_resamples)])
-
-    def _table_order(self, phi: PyTree) -> np.ndarray:
-        """A hook: the coefficients of φ as the table has them."""
-        weight, bias, _ = parts_of(phi)
-        return np.r_[[] if bias is None else bias, weight[:, 0]]
+        return summarize(self, errors, coverage, n_resamples, random_state)
 
     def __getstate__(self) -> Any:
-        self._settle()
-        return super().__getstate__()
-
-    def _settle(self) -> None:
-        """Compute what files keep, while the rows are there."""
-        known = hasattr(self, "inference_") or not hasattr(self, "phi_")
-        if known or self not in _ROWS or self._penalty() is not None:
-            return
-        try:
-            self._inference()
-        except (InputError, np.linalg.LinAlgError):
-            return
-
-    # Prediction ------------------------------------------------------------------------
-
-    def _uncertain(self, X: Any, how: str) -> Predictive:
-        """The predictive distribution with the uncertainty of the coefficients."""
-        if how == "none":
-            return self._plugged(X)
-        if how == "bootstrap":
-            phi, kept = self._bootstrap(RESAMPLES // 4, 0), self.phi_
-            parts = []
-            for one in _each(phi, RESAMPLES // 4):
-                self.phi_ = one
-                parts.append(self._eta(X))
-            self.phi_ = kept
-            return spread.mixed(self.family_, parts)
-        found = self._inference()
-        rows = X[0] if isinstance(X, tuple) else X
-        A = np.column_stack([np.ones(len(rows)), rows]) if self._first else rows
-        p, eta = A.shape[1], self._eta(X)
-        C = found.covariance[:p, :p]
-        if how == "exact":
-            unscaled = C / found.dispersion
-            s2, df = found.dispersion, found.df_residual
-            return spread.exact(eta[:, 0], A, unscaled, s2, df)
-        variance = np.einsum("ij,jk,ik->i", A, C, A, optimize=True)
-        return spread.delta(self.family_, eta, variance, found.tail_variance)
-
-
-def _linear(phi: PyTree) -> Linear:
-    model = phi.model
-    while not isinstance(model, Linear):
-        model = model.model
-    return model
-
-
-def _each(phi: PyTree, m: int):
-    """The m members of a tree with a leading axis."""
-    import jax
-
-    for i in range(m):
-        yield jax.tree.map(lambda a, i=i: a[i], phi)
+        state: dict = dict(super().__getstate__())  # pyright: ignore
+        if state.pop("_record", None) is not None:
+            found = statistics_or_none(self)
+            if found is not None:
+                state["inference_"] = found
+        return state
 
 
 def alpha_of(value: Any) -> np.ndarray:
@@ -389,4 +337,9 @@ def alpha_of(value: Any) -> np.ndarray:
         if value != "cv":
             raise InputError(f'alpha is {value!r}; give a number, or "cv".')
         return np.asarray(1.0)
-    return np.asarray(nonnegative("alpha", value))
+    return np.asarray(at_least("alpha", value))
+
+
+def alpha_hyper(model: Any) -> dict[str, np.ndarray]:
+    """The hyper-parameters of a model with a ridge penalty alone."""
+    return {"alpha": alpha_of(model.alpha)}

@@ -1,6 +1,5 @@
 r"""Linear regression, plain and ridge: y | x ~ N(x·w + b, σ²)."""
 
-from abc import ABC
 from typing import Any, no_type_check
 
 import equinox as eqx
@@ -9,17 +8,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 from scipy.linalg import cho_factor, cho_solve
+from sklearn.base import RegressorMixin
 
+from likely.base.learning import learn
+from likely.base.settings import store
 from likely.core.checks import InputError
 from likely.core.linalg import lstsq
 from likely.core.rows import weighted_mean
+from likely.estimators.linear.coefficients import coefficients_of
 from likely.estimators.linear.collinearity import warn_collinear
 from likely.estimators.linear.evidence import Evidence, normal_covariance, r_squared
 from likely.estimators.linear.glm import empty_columns, trim
-from likely.estimators.linear.model import alpha_of, parts_of
+from likely.estimators.linear.model import LinearModel, alpha_hyper
 from likely.estimators.linear.penalty import ridge_strengths
-from likely.estimators.linear.regressor import AbstractLinearRegressor
-from likely.estimators.shell import learn_padded
+from likely.estimators.linear.statistics import penalty_sentence
 from likely.families import AbstractFamily, MultivariateNormal, Normal
 from likely.inference import Estimate
 from likely.models import Linear, Shared
@@ -145,69 +147,70 @@ class NormalLinearLearner(eqx.Module):
         return Shared(phi.model, jnp.atleast_1d(phi.log_scale))(X)[0]
 
 
-class AbstractNormalRegressor(AbstractLinearRegressor, ABC):
-    """Numbers with normal errors: one output or several, each with its own σ."""
+def normal_family(y: np.ndarray) -> AbstractFamily:
+    """A normal for one output, independent normals for several."""
+    several = y.ndim == 2
+    return MultivariateNormal(y.shape[1], "diagonal") if several else Normal()
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
-    def _normal(self, y: np.ndarray) -> AbstractFamily:
-        several = y.ndim == 2
-        return MultivariateNormal(y.shape[1], "diagonal") if several else Normal()
+def publish_normal(model: Any, phi: Any) -> None:
+    """`coef_`, `intercept_` and `scale_`, of one output or several."""
+    weight, bias, log_scale = coefficients_of(phi)
+    several = model.family_.multivariate
+    model.coef_ = weight.T if several else weight[:, 0]
+    b = np.zeros(weight.shape[1]) if bias is None else bias
+    model.intercept_ = b if several else float(b[0])
+    model.scale_ = np.exp(log_scale) if several else float(np.exp(log_scale[0]))
 
-    def _publish(self, phi: Any) -> None:
-        weight, bias, tail = parts_of(phi)
-        several = self.family_.multivariate
-        self.coef_ = weight.T if several else weight[:, 0]
-        b = np.zeros(weight.shape[1]) if bias is None else bias
-        self.intercept_ = b if several else float(b[0])
-        self.scale_ = np.exp(tail) if several else float(np.exp(tail[0]))
 
-    def _unit(self) -> Normal:
-        return Normal(1.0)
+def normal_unit(model: Any) -> Normal:
+    """Normal errors of scale 1: what robust errors start from."""
+    return Normal(1.0)
 
-    def _estimate(self, evidence: Evidence) -> Estimate:
-        """Exact for normal errors: s² = RSS/(Σw − p), covariance s²(AᵀWA)⁻¹."""
-        if self.family_.multivariate:
-            raise InputError(
-                "summary() is for one output; fit one model for each column of y."
-            )
-        second = getattr(self.phi_, "second", None)
-        if second is not None:
-            evidence = eqx.tree_at(
-                lambda e: e.known,
-                evidence,
-                (second, self.phi_.means),
-                is_leaf=lambda a: a is None,
-            )
-        y, w, n, df = evidence.y, evidence.w, evidence.total, evidence.df_residual
-        fitted, p = evidence.eta[:, 0], evidence.p
-        if not df > 0:
-            raise InputError(
-                f"there are {p} coefficients and {n:g} observations, so nothing is left "
-                "to estimate errors from; use fewer columns or more rows."
-            )
-        rss = float(w @ (y - fitted) ** 2)
-        centre = float(w @ y) / n if self._first else 0.0
-        tss = float(w @ (y - centre) ** 2)
-        s2 = rss / df
-        return Estimate(
-            self._table_order(self.phi_),
-            s2 * normal_covariance(evidence),
-            slopes=np.arange(p) >= self._first,
-            total=n,
-            df_residual=df,
-            log_likelihood=_concentrated(rss, n),
-            null_log_likelihood=_concentrated(tss, n),
-            n_counted=p,
-            dispersion=s2,
-            r_squared=r_squared(y, fitted, w, centred=bool(self._first)),
-            condition=evidence.condition(),
-            kind="t",
-            tail_variance=0.5 / n,
+
+def normal_refusal(model: Any, errors: str) -> str | None:
+    """Why there are no standard errors: a penalty, or several outputs."""
+    if model.family_.multivariate:
+        return "summary() is for one output; fit one model for each column of y."
+    return penalty_sentence(model)
+
+
+def normal_estimate(model: Any, evidence: Evidence) -> Estimate:
+    """Exact for normal errors: s² = RSS/(Σw − p), covariance s²(AᵀWA)⁻¹."""
+    second = getattr(model.phi_, "second", None)
+    if second is not None:
+        evidence = eqx.tree_at(
+            lambda e: e.known,
+            evidence,
+            (second, model.phi_.means),
+            is_leaf=lambda a: a is None,
         )
+    y, w, n, df = evidence.y, evidence.w, evidence.total, evidence.df_residual
+    fitted, p = evidence.eta[:, 0], evidence.p
+    if not df > 0:
+        raise InputError(
+            f"there are {p} coefficients and {n:g} observations, so nothing is left "
+            "to estimate errors from; use fewer columns or more rows."
+        )
+    rss = float(w @ (y - fitted) ** 2)
+    centre = float(w @ y) / n if evidence.first else 0.0
+    tss = float(w @ (y - centre) ** 2)
+    s2 = rss / df
+    return Estimate(
+        model._table_order(model.phi_),
+        s2 * normal_covariance(evidence),
+        slopes=np.arange(p) >= evidence.first,
+        total=n,
+        df_residual=df,
+        log_likelihood=_concentrated(rss, n),
+        null_log_likelihood=_concentrated(tss, n),
+        n_counted=p,
+        dispersion=s2,
+        r_squared=r_squared(y, fitted, w, centred=bool(evidence.first)),
+        condition=evidence.condition(),
+        kind="t",
+        tail_variance=0.5 / n,
+    )
 
 
 def _concentrated(rss: float, n: float) -> float:
@@ -216,7 +219,7 @@ def _concentrated(rss: float, n: float) -> float:
     return -0.5 * n * (np.log(2 * np.pi * rss / n) + 1)
 
 
-class LinearRegression(AbstractNormalRegressor):
+class LinearRegression(RegressorMixin, LinearModel):
     r"""Least squares: y | x ~ N(x·w + b, σ²) by maximum likelihood.
 
     $\hat w = (X^\top X)^{-1}X^\top y$ with a column of ones, computed by QR in float64; σ² is
@@ -233,21 +236,27 @@ class LinearRegression(AbstractNormalRegressor):
         scale_: σ.
     """
 
-    _how = "exact"
+    _uncertainty = "exact"
+    _allows_outputs = True
+    _publish, _unit = publish_normal, normal_unit
+    _refusal, _estimate = normal_refusal, normal_estimate
+    fit_intercept: bool
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(self, *, fit_intercept: bool = True, basis: Any = None):
-        self.fit_intercept = fit_intercept
-        self.basis = basis
+        store(self, locals())
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None):
+        return self._fit(X, y, sample_weight)
 
     def _learner(self, y: np.ndarray) -> NormalLinearLearner:
-        family = self._normal(y)
+        family = normal_family(y)
         return NormalLinearLearner(False, bool(self.fit_intercept), family=family)
 
     def _hyper(self) -> dict[str, np.ndarray]:
         return {}
 
-    def _revise(self, phi: NormalLinear, key: Key, hyper: dict, batch: Batch):
+    def _revised(self, phi: NormalLinear, key: Key, hyper: dict, batch: Batch):
         """Where columns are dependent: name them, and take the least norm."""
         row = batch.x[np.argmax(batch.w > 0)]
         empty = [
@@ -261,20 +270,14 @@ class LinearRegression(AbstractNormalRegressor):
         least = NormalLinearLearner(
             False, bool(self.fit_intercept), "svd", self.family_
         )
-        return learn_padded(least, key, hyper, batch)
-
-    def _penalty(self) -> None:
-        return None
+        return learn(least, key, hyper, batch)
 
 
-class Ridge(AbstractNormalRegressor):
+class Ridge(RegressorMixin, LinearModel):
     r"""Ridge regression: y | x ~ N(x·w + b, σ²) with prior w ~ N(0, σ²/α).
 
     $\hat w = (X^\top X + αI)^{-1}X^\top y$ on centred data: the minimiser of
-    $\lVert y - Xw - b\rVert^2 + α\lVert w\rVert^2$, as in scikit-learn. (Notes that print this
-    closed form under the objectives $\frac{2}{n}\lVert\cdot\rVert^2 + \frac{λ}{2}\lVert
-    w\rVert^2$ or $\frac{1}{2n}\lVert\cdot\rVert^2 + λ\lVert w\rVert^2$ would need nλ/4 or 2nλ
-    in the place of α.)
+    $\lVert y - Xw - b\rVert^2 + α\lVert w\rVert^2$, as in scikit-learn.
 
     Args:
         alpha: strength of the penalty, or "cv" to choose it by held-out nats; the
@@ -291,9 +294,14 @@ class Ridge(AbstractNormalRegressor):
         alpha_: the strength that was chosen, where alpha="cv".
     """
 
-    _how = "none"
+    _uncertainty = "none"
+    _allows_outputs = True
+    _publish, _unit, _hyper = publish_normal, normal_unit, alpha_hyper
+    _refusal, _estimate = normal_refusal, normal_estimate
+    alpha: Any
+    fit_intercept: bool
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
         self,
         alpha: float | str = 1.0,
@@ -303,18 +311,14 @@ class Ridge(AbstractNormalRegressor):
         alphas: Any = None,
         cv: Any = None,
     ):
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.basis = basis
-        self.alphas = alphas
-        self.cv = cv
+        store(self, locals())
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None):
+        return self._fit(X, y, sample_weight)
 
     def _learner(self, y: np.ndarray) -> NormalLinearLearner:
-        family = self._normal(y)
+        family = normal_family(y)
         return NormalLinearLearner(True, bool(self.fit_intercept), family=family)
-
-    def _hyper(self) -> dict[str, np.ndarray]:
-        return {"alpha": alpha_of(self.alpha)}
 
     def _strengths(self, X: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
         return ridge_strengths(X, w, per_weight=False)

@@ -10,37 +10,38 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from likely.base.learning import Problem, held_out_fits
 from likely.core.checks import InputError
-from likely.estimators.linear import held_out, places
-from likely.typing import Batch, Key
+from likely.evaluate.cross_validation import training_weights
+from likely.typing import Key
 
-STRENGTHS = 40
+N_STRENGTHS = 40
 
 
 def choose_alpha(
-    estimator: Any, key: Key, hyper: dict, batch: Batch
+    model: Any, key: Key, problem: Problem
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """The best α, the grid, and its (m, folds) held-out nats."""
-    grid = _grid(estimator, batch)
-    cv = 5 if estimator.cv is None else estimator.cv
-    train = held_out.training_weights(cv, batch, is_classifier(estimator))
-    hypers = {name: np.full(len(grid), value) for name, value in hyper.items()}
+    batch, grid = problem.batch, _grid(model, problem)
+    cv = 5 if model.cv is None else model.cv
+    train = training_weights(cv, batch.y, batch.w, classes=is_classifier(model))
+    hypers = {name: np.full(len(grid), value) for name, value in problem.hyper.items()}
     hypers["alpha"] = grid
-    learner = estimator.learner_
-    _, nll = places.fits(estimator, learner, key, hypers, batch, train=train)
+    _, nll = held_out_fits(problem, key, hypers, train)
     return float(grid[np.argmin(nll.mean(1))]), grid, nll
 
 
-def _grid(estimator: Any, batch: Batch) -> np.ndarray:
+def _grid(model: Any, problem: Problem) -> np.ndarray:
     """Strengths to try, from strong to weak."""
-    if estimator.alphas is not None:
-        grid = np.asarray(estimator.alphas, float).ravel()
+    if model.alphas is not None:
+        grid = np.asarray(model.alphas, float).ravel()
         if not (len(grid) and np.isfinite(grid).all() and (grid >= 0).all()):
             raise InputError("alphas has to hold finite numbers of at least 0.")
         return np.sort(grid)[::-1]
-    here = batch.w > 0
-    X = (batch.x[0] if isinstance(batch.x, tuple) else batch.x)[here]
-    return estimator._strengths(X, batch.y[here], batch.w[here])
+    x, y, w = problem.batch
+    present = w > 0
+    X = (x[0] if isinstance(x, tuple) else x)[present]
+    return model._strengths(X, y[present], w[present])
 
 
 def ridge_strengths(X: np.ndarray, w: np.ndarray, per_weight: bool) -> np.ndarray:
@@ -48,7 +49,7 @@ def ridge_strengths(X: np.ndarray, w: np.ndarray, per_weight: bool) -> np.ndarra
     centred = X - w @ X / w.sum()
     unit = float((w @ centred**2).mean())
     unit = unit / w.sum() if per_weight else unit
-    return (unit or 1.0) * np.geomspace(1e4, 1e-6, STRENGTHS)
+    return (unit or 1.0) * np.geomspace(1e4, 1e-6, N_STRENGTHS)
 
 
 def lasso_strengths(
@@ -59,4 +60,4 @@ def lasso_strengths(
     y = y.reshape(len(y), -1)
     correlation = ((X - w @ X / n) * w[:, None]).T @ (y - w @ y / n) / n
     top = float(np.abs(correlation).max()) / max(l1_ratio, 1e-3)
-    return (top or 1.0) * np.geomspace(1.0, 1e-3, STRENGTHS)
+    return (top or 1.0) * np.geomspace(1.0, 1e-3, N_STRENGTHS)

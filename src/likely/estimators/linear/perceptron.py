@@ -5,7 +5,7 @@ of a pass move w at once, each as often as its weight says, so the order of rows
 and w=2 is exactly "this row twice". Where a plane separates the classes some pass makes no
 mistake; elsewhere the passes go on, and the best weights seen are kept (the pocket).
 
-The recipe bends: there is no distribution here, so there are no probabilities.
+There is no distribution here, so there are no probabilities.
 """
 
 from typing import Any, no_type_check
@@ -16,10 +16,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 
+from likely.base.learning import learn
+from likely.base.predictor import Predictor, distributes
+from likely.base.settings import store
+from likely.core.random import key_of
 from likely.core.rows import weighted_mean
 from likely.estimators.linear.glm import trim
-from likely.estimators.shell import AbstractLearned, encode_classes
 from likely.models import Linear
 from likely.solvers.settings import Whole, whole
 from likely.typing import (
@@ -93,7 +97,7 @@ class PerceptronLearner(eqx.Module):
         return trim(phi, d)
 
 
-class Perceptron(ClassifierMixin, AbstractLearned):
+class Perceptron(ClassifierMixin, Predictor):
     """A linear threshold unit (one for each class, if there are more than two).
 
     Args:
@@ -107,40 +111,45 @@ class Perceptron(ClassifierMixin, AbstractLearned):
         mistakes_: the share of the weight that is on the wrong side.
     """
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    fit_intercept: bool
+    max_iter: int
+
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(self, *, fit_intercept: bool = True, max_iter: int = 1000):
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
+        store(self, locals())
 
-    def _encode(self, y: Any) -> np.ndarray:
-        self.classes_, codes = encode_classes(y)
-        return codes
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Perceptron":
+        """Go through the rows until none is on the wrong side, or `max_iter` times.
 
-    def _learner(self, y: np.ndarray) -> PerceptronLearner:
+        Args:
+            X: (n, d) inputs.
+            y: (n,) classes.
+            sample_weight: how often each row counts.
+        """
+        rows = self._rows(X, y, sample_weight)
         c, intercept = len(self.classes_), bool(self.fit_intercept)
-        return PerceptronLearner(c, intercept, self.max_iter)
-
-    def _hyper(self) -> dict[str, np.ndarray]:
-        return {}
-
-    def _report(self, phi: Solution[Linear]) -> None:
-        """Mistakes that remain are no failure: few planes separate."""
-        self.n_iter_, self.mistakes_ = int(phi.status.steps), float(phi.loss)
-
-    def _publish(self, phi: Solution[Linear]) -> None:
+        self.learner_ = PerceptronLearner(c, intercept, self.max_iter)
+        phi = learn(self.learner_, key_of(0), {}, rows.batch)
         W, b = phi.model.weight, phi.model.bias
         b = np.zeros(W.shape[1]) if b is None else b
-        if len(self.classes_) == 2:
+        if c == 2:
             W, b = W[:, 1:] - W[:, :1], b[1:] - b[:1]
-        self.coef_, self.intercept_ = W.T, b
+        self.phi_, self.coef_, self.intercept_ = phi, W.T, b
+        self.n_iter_, self.mistakes_ = int(phi.status.steps), float(phi.loss)
+        return self
+
+    def _without_distribution(self) -> str:
+        return "Perceptron gives signs, not probabilities; use LogisticRegression."
+
+    @available_if(distributes)
+    def predict_dist(self, X: Any) -> Any:
+        """There is none: a perceptron gives signs."""
 
     def decision_function(self, X: Any) -> np.ndarray:
         """w·x + b: above 0 is the second class; or one score a class."""
-        score = self._rows(X) @ self.coef_.T + self.intercept_
+        score = self._inputs(X) @ self.coef_.T + self.intercept_
         return score[:, 0] if score.shape[1] == 1 else score
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The class on whose side each row lies."""
+    def _decide(self, X: Any) -> np.ndarray:
         score = self.decision_function(X)
-        codes = (score > 0).astype(int) if score.ndim == 1 else score.argmax(1)
-        return self.classes_[codes]
+        return (score > 0).astype(int) if score.ndim == 1 else score.argmax(1)

@@ -6,27 +6,31 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from sklearn.base import RegressorMixin
 
+from likely.base.settings import store
 from likely.core.checks import InputError
 from likely.core.rows import weighted_mean
 from likely.estimators.linear.absolute import STEPS, least_absolute
+from likely.estimators.linear.coefficients import coefficients_of
 from likely.estimators.linear.evidence import (
     Evidence,
     joint_covariance,
     median_covariance,
 )
 from likely.estimators.linear.glm import DispersedLearner, trim
-from likely.estimators.linear.model import alpha_of, parts_of
+from likely.estimators.linear.model import LinearModel, alpha_hyper
 from likely.estimators.linear.penalty import ridge_strengths
-from likely.estimators.linear.regressor import AbstractLinearRegressor
+from likely.estimators.linear.statistics import likelihood_estimate
 from likely.families import Huber, Laplace
 from likely.inference import Estimate
+from likely.inference.sandwich import KINDS
 from likely.models import Linear, Shared
 from likely.solvers import Newton
 from likely.typing import GAP, STEP_LIMIT, Batch, Key, Solution, Status, Trace
 
 
-class HuberRegressor(AbstractLinearRegressor):
+class HuberRegressor(RegressorMixin, LinearModel):
     r"""Normal errors near the line, Laplace tails: outliers count by their distance only.
 
     y | x has the density $\propto e^{-h(r/s)}/s$ with $h(e) = e^2/2$ up to ε and
@@ -50,9 +54,15 @@ class HuberRegressor(AbstractLinearRegressor):
         scale_: s.
     """
 
+    _hyper = alpha_hyper
     scale_: float
+    alpha: Any
+    epsilon: float
+    fit_intercept: bool
+    max_iter: int
+    tol: float
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
         self,
         *,
@@ -65,14 +75,10 @@ class HuberRegressor(AbstractLinearRegressor):
         max_iter: int = 100,
         tol: float = 1e-10,
     ):
-        self.epsilon = epsilon
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.basis = basis
-        self.alphas = alphas
-        self.cv = cv
-        self.max_iter = max_iter
-        self.tol = tol
+        store(self, locals())
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None):
+        return self._fit(X, y, sample_weight)
 
     def _learner(self, y: np.ndarray) -> DispersedLearner:
         if not self.epsilon > 0:
@@ -81,9 +87,6 @@ class HuberRegressor(AbstractLinearRegressor):
         solver = Newton(max_steps=self.max_iter, tolerance=self.tol)
         family, unit = Huber(delta=delta), Huber(1.0, delta=delta)
         return DispersedLearner(family, unit, "scale", solver, bool(self.fit_intercept))
-
-    def _hyper(self) -> dict[str, np.ndarray]:
-        return {"alpha": alpha_of(self.alpha)}
 
     def _strengths(self, X: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
         return ridge_strengths(X, w, per_weight=True)
@@ -103,7 +106,7 @@ class HuberRegressor(AbstractLinearRegressor):
         return location_estimate(self, evidence, C)
 
 
-class LADRegressor(AbstractLinearRegressor):
+class LADRegressor(RegressorMixin, LinearModel):
     r"""Least absolute deviations: y | x ~ Laplace(x·w + b, s), so x·w + b is a median.
 
     Minimises $\sum_i w_i |y_i - x_i·w - b|$ exactly, by an interior-point method; s is the
@@ -121,11 +124,14 @@ class LADRegressor(AbstractLinearRegressor):
     """
 
     scale_: float
+    fit_intercept: bool
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(self, *, fit_intercept: bool = True, basis: Any = None):
-        self.fit_intercept = fit_intercept
-        self.basis = basis
+        store(self, locals())
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None):
+        return self._fit(X, y, sample_weight)
 
     def _learner(self, y: np.ndarray) -> "AbsoluteLearner":
         return AbsoluteLearner(bool(self.fit_intercept))
@@ -139,8 +145,10 @@ class LADRegressor(AbstractLinearRegressor):
     def _unit(self) -> Laplace:
         return Laplace(self.scale_)
 
-    def _robust(self, kind: str, q: int) -> np.ndarray:
-        raise InputError(
+    def _refusal(self, errors: str) -> str | None:
+        if errors not in KINDS:
+            return None
+        return (
             "the errors of LADRegressor assume nothing about the variance already; use "
             'errors="model" or "bootstrap".'
         )
@@ -192,25 +200,13 @@ class AbsoluteLearner(eqx.Module):
 
 def publish(estimator: Any, phi: Solution) -> None:
     """coef_, intercept_ and scale_."""
-    weight, bias, tail = parts_of(phi)
+    weight, bias, log_scale = coefficients_of(phi)
     estimator.coef_ = weight[:, 0]
     estimator.intercept_ = 0.0 if bias is None else float(bias[0])
-    estimator.scale_ = float(np.exp(tail[0]))
+    estimator.scale_ = float(np.exp(log_scale[0]))
 
 
 def location_estimate(model: Any, evidence: Evidence, C: np.ndarray) -> Estimate:
-    """The estimate of a location model with a fitted scale, C of (B, log s)."""
-    own, nothing = model._likelihoods()
-    p = evidence.p
-    return Estimate(
-        model._table_order(model.phi_),
-        C[:p, :p],
-        slopes=np.arange(p) >= model._first,
-        total=evidence.total,
-        df_residual=evidence.df_residual,
-        log_likelihood=own,
-        null_log_likelihood=nothing,
-        n_counted=p,
-        condition=evidence.condition(),
-        tail_variance=float(C[-1, -1]),
-    )
+    """The statistics of a location model with a fitted scale, C of (B, log s)."""
+    p, tail = evidence.p, float(C[-1, -1])
+    return likelihood_estimate(model, evidence, C[:p, :p], tail_variance=tail)

@@ -14,13 +14,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float
+from sklearn.base import ClassifierMixin
 
+from likely.base.labels import class_distribution, class_family
+from likely.base.learning import Problem, learn
+from likely.base.predictor import Predictor
+from likely.base.settings import store
 from likely.core.precision import float64
+from likely.core.random import key_of
 from likely.core.rows import pad_rows
-from likely.estimators.linear.model import parts_of
+from likely.estimators.linear.coefficients import eta_at
 from likely.estimators.linear.normal import NormalLinear, NormalLinearLearner
-from likely.estimators.shell import AbstractClassifier
-from likely.families import Categorical
+from likely.families import AbstractFamily, Categorical, Predictive
 from likely.typing import Batch, Key
 
 
@@ -66,7 +71,7 @@ class RoundedLearner(eqx.Module):
         return jnp.maximum(log_p, jnp.log(jnp.finfo(loc.dtype).tiny))
 
 
-class RoundedRegression(AbstractClassifier):
+class RoundedRegression(ClassifierMixin, Predictor):
     """A classifier that regresses the class number and rounds: a baseline.
 
     The classes are numbered in sorted order, and that order is taken at face value.
@@ -78,32 +83,54 @@ class RoundedRegression(AbstractClassifier):
         classes_: the labels, sorted.
     """
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    fit_intercept: bool
+    learner_: RoundedLearner
+    phi_: NormalLinear
+
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(self, *, fit_intercept: bool = True):
-        self.fit_intercept = fit_intercept
+        store(self, locals())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # that is the point
         return tags
 
-    def _learner(self, y: np.ndarray) -> RoundedLearner:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "RoundedRegression":
+        """Fit the line through the class numbers.
+
+        Args:
+            X: (n, d) inputs.
+            y: (n,) classes.
+            sample_weight: how often each row counts.
+        """
+        problem = self._problem(X, y, sample_weight)
+        self.learner_ = problem.learner
+        self.phi_ = learn(self.learner_, key_of(0), {}, problem.batch)
+        return self
+
+    def predict_dist(self, X: Any) -> Predictive:
+        """The probabilities of the cells around the class numbers."""
+        X = self._inputs(X)
+        with float64():
+            line = pad_rows(eta_at(self.phi_, X))
+            eta = np.asarray(_cells(self.learner_, line))[: len(X)]
+        return class_distribution(eta, self.classes_)
+
+    @property
+    def family_(self) -> AbstractFamily:
+        """The family of p(y | x)."""
+        return class_family(len(self.classes_))
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
+        rows = self._rows(X, y, sample_weight)
         intercept = bool(self.fit_intercept)
         line = NormalLinearLearner(False, intercept, decomposition="svd")
-        return RoundedLearner(Categorical(len(self.classes_)), line)
+        learner = RoundedLearner(Categorical(len(self.classes_)), line)
+        return Problem(learner, self._hyper(), rows.batch)
 
     def _hyper(self) -> dict[str, np.ndarray]:
         return {}
-
-    def _eta(self, X: np.ndarray) -> np.ndarray:
-        weight, bias, tail = parts_of(self.phi_)
-        loc = X @ weight + (0.0 if bias is None else bias)
-        line = np.column_stack([loc, np.full(len(X), tail[0])])
-        with float64():
-            return np.asarray(_cells(self.learner_, pad_rows(line)))[: len(X)]
-
-    def _publish(self, phi: NormalLinear) -> None:
-        self.coef_ = phi.model.weight[:, 0]
 
 
 @eqx.filter_jit

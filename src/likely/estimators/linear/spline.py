@@ -13,6 +13,7 @@ with $G = B^\top W B$, $\mathrm{edf} = \operatorname{tr}((G + S_λ)^{-1} G)$ and
 coefficients that no penalty holds (constant and slopes).
 """
 
+from functools import partial
 from typing import Any, no_type_check
 
 import equinox as eqx
@@ -20,12 +21,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from sklearn.base import RegressorMixin
 
-from likely.core.checks import InputError
+from likely.base.learning import Problem, learn
+from likely.base.predictor import Predictor
+from likely.base.settings import one_of, store
 from likely.core.linalg import weighted_gram
+from likely.core.random import key_of
 from likely.core.rows import weighted_mean
-from likely.estimators.linear.places import forget_inputs, remember_inputs
-from likely.estimators.shell import AbstractRegressor
+from likely.estimators.linear.coefficients import eta_at
 from likely.families import Normal, Predictive, StudentT
 from likely.models import Linear, Shared
 from likely.preprocess.basis import NaturalSpline
@@ -34,7 +38,7 @@ from likely.solvers.function import NO_ROWS, Function
 from likely.typing import Batch, Key
 
 METHODS = ("reml", "gcv")
-FARTHEST = 18.0
+MAX_LOG_SMOOTHING = 18.0
 
 
 class SplineFit(eqx.Module):
@@ -49,7 +53,7 @@ class SplineFit(eqx.Module):
 
 
 class _Criterion(eqx.Module):
-    """What the logarithms of λ minimise, from second moments alone."""
+    """The criterion that the logarithms of λ minimise, from second moments alone."""
 
     G: Float[Array, "q q"]
     lift: Float[Array, "q q"]
@@ -76,7 +80,7 @@ class _Criterion(eqx.Module):
         """The criterion, with a wall far away."""
         _, _, log_det, rss, penalty, edf = self.solve(rho)
         tiny = 1e-14 * self.yy + jnp.finfo(rho.dtype).tiny
-        wall = jnp.sum(jnp.maximum(jnp.abs(rho) - FARTHEST, 0.0) ** 2)
+        wall = jnp.sum(jnp.maximum(jnp.abs(rho) - MAX_LOG_SMOOTHING, 0.0) ** 2)
         if self.method == "gcv":
             found = jnp.log(jnp.maximum(rss, tiny)) - 2 * jnp.log(self.n - edf)
             return found + wall
@@ -134,7 +138,7 @@ class SplineLearner(eqx.Module):
     def _smoothing(self, criterion: _Criterion, key: Key) -> Float[Array, " d"]:
         """log λ: the best of a grid, then downhill from there."""
         d = len(self.ranks)
-        grid = jnp.linspace(-FARTHEST + 4, FARTHEST - 4, 15)
+        grid = jnp.linspace(-MAX_LOG_SMOOTHING + 4, MAX_LOG_SMOOTHING - 4, 15)
         values = jax.vmap(lambda r: criterion(jnp.full(d, r)))(grid)
         start = jnp.full(d, grid[jnp.nanargmin(values)])
         found = BFGS(tolerance=1e-7).minimize(
@@ -156,14 +160,14 @@ class SplineLearner(eqx.Module):
         return Shared(phi.model, jnp.atleast_1d(phi.log_scale))(X)[0]
 
 
-class SplineRegressor(AbstractRegressor):
+class SplineRegressor(RegressorMixin, Predictor):
     r"""A smooth curve for each column, as smooth as the data ask for.
 
     Natural cubic splines with many knots and a penalty on $\int f''^2$, whose strength is
     chosen by restricted marginal likelihood or by generalised cross-validation.
 
     Args:
-        n_knots: knots for each column; the penalty decides how much they bend.
+        n_knots: knots for each column; the penalty decides how much the curve bends.
         smoothing: "reml" (marginal likelihood) or "gcv".
 
     Attributes:
@@ -173,10 +177,15 @@ class SplineRegressor(AbstractRegressor):
         knots_: of each column.
     """
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    n_knots: int
+    smoothing: str
+    learner_: SplineLearner
+    phi_: SplineFit
+    basis_: NaturalSpline
+
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(self, n_knots: int = 12, *, smoothing: str = "reml"):
-        self.n_knots = n_knots
-        self.smoothing = smoothing
+        store(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SplineRegressor":
         """Fit by penalised least squares, the smoothing by its criterion.
@@ -187,59 +196,69 @@ class SplineRegressor(AbstractRegressor):
             sample_weight: how often each row counts; 2 is "this row twice", 0
                 "absent", whatever the row contains.
         """
-        batch = self._batch(X, y, sample_weight)
-        self._learn(self._hyper(), distinct(batch))
-        return self
-
-    def _expand(self, X: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
-        if w is not None:
-            remember_inputs(self, X)
-            self.basis_ = NaturalSpline(self.n_knots).fit(X, sample_weight=w)
-        return self.basis_._columns(X)
-
-    def _learner(self, y: np.ndarray) -> SplineLearner:
-        if self.smoothing not in METHODS:
-            raise InputError(f'smoothing is {self.smoothing!r}; give "reml" or "gcv".')
-        S, ranks = penalties(self.basis_.knots_)
-        return SplineLearner(S, ranks, self.smoothing)
-
-    def _hyper(self) -> dict[str, np.ndarray]:
-        return {}
-
-    def _publish(self, phi: SplineFit) -> None:
+        problem = self._problem(X, y, sample_weight)
+        self.learner_, batch = problem.learner, distinct(problem.batch)
+        self.learner_.family.check(batch.y, batch.w)
+        self.phi_ = phi = learn(self.learner_, key_of(0), {}, batch)
         self.edf_, self.smoothing_ = float(phi.edf), np.asarray(phi.smoothing)
         self.scale_ = float(np.exp(phi.log_scale))
         self.knots_ = self.basis_.knots_
-
-    def _remember(self, hyper: dict, batch: Batch) -> None:
-        forget_inputs(self)
         self.df_residual_ = float(batch.w.sum()) - self.edf_
-
-    def _eta(self, X: np.ndarray) -> np.ndarray:
-        model = self.phi_.model
-        loc = X @ model.weight[:, 0] + model.bias[0]
-        return np.column_stack([loc, np.full(len(X), float(self.phi_.log_scale))])
+        return self
 
     def predict_dist(self, X: Any) -> Predictive:
         """p(y | x): Student's t around the curve, its own uncertainty included."""
-        rows = self._rows(X)
-        location, band = self._curve(rows)
+        location, band = self._curve(self._inputs(X))
         scale = np.sqrt(self.scale_**2 + band**2)
         df = max(self.df_residual_, 1.0)
         return Predictive(StudentT(df=df), np.column_stack([location, np.log(scale)]))
 
-    def _curve(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The curve at expanded rows and its standard error."""
-        A = np.column_stack([rows, np.ones(len(rows))])
+    @property
+    def family_(self) -> Normal:
+        """The family of p(y | x) at the fitted parameters."""
+        return self.learner_.family
+
+    def _plug_in(self, X: Any) -> Predictive:
+        columns = self._columns(self._inputs(X))
+        return Predictive(self.family_, eta_at(self.phi_, columns))
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
+        """The learner with checked rows, and how knots follow from weights."""
+        one_of("smoothing", self.smoothing, METHODS)
+        rows = self._rows(X, y, sample_weight)
+        relearn = partial(self._relearned, rows.X)
+        self.basis_ = NaturalSpline(self.n_knots).fit(rows.X, sample_weight=rows.w)
+        columns = self.basis_._columns(rows.X)
+        batch = Batch(columns, rows.y, rows.w)
+        return Problem(self._learner(self.basis_), {}, batch, relearn)
+
+    def _relearned(self, X: np.ndarray, w: np.ndarray):
+        basis = NaturalSpline(self.n_knots).fit(X, sample_weight=w)
+        return self._learner(basis), basis._columns(X)
+
+    def _learner(self, basis: NaturalSpline) -> SplineLearner:
+        return SplineLearner(*penalties(basis.knots_), self.smoothing)
+
+    def _hyper(self) -> dict[str, np.ndarray]:
+        return {}
+
+    def _columns(self, X: np.ndarray) -> np.ndarray:
+        """The spline columns of checked rows."""
+        return self.basis_._columns(X)
+
+    def _curve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The curve at checked rows and its standard error."""
+        columns = self._columns(X)
+        A = np.column_stack([columns, np.ones(len(columns))])
         C = self.scale_**2 * np.asarray(self.phi_.covariance)
         variance = np.einsum("ij,jk,ik->i", A, C, A, optimize=True)
-        return self._eta(rows)[:, 0], np.sqrt(np.maximum(variance, 0.0))
+        return eta_at(self.phi_, columns)[:, 0], np.sqrt(np.maximum(variance, 0.0))
 
     def band(self, X: Any, coverage: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of the interval for the curve itself, E[y | x]."""
         from scipy import stats
 
-        location, error = self._curve(self._rows(X))
+        location, error = self._curve(self._inputs(X))
         half = stats.t(max(self.df_residual_, 1.0)).ppf((1 + coverage) / 2) * error
         return location - half, location + half
 
@@ -265,12 +284,12 @@ def penalties(knots: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     S = np.zeros((len(knots), ends[-1], ends[-1]))
     for j, (k, end, size) in enumerate(zip(knots, ends, sizes, strict=True)):
         if size > 1:
-            bend = slice(end - size + 1, end)
-            S[j, bend, bend] = _bending(k)
+            curved = slice(end - size + 1, end)
+            S[j, curved, curved] = _curvature_penalty(k)
     return S, np.array([float(size - 1) for size in sizes])
 
 
-def _bending(knots: np.ndarray) -> np.ndarray:
+def _curvature_penalty(knots: np.ndarray) -> np.ndarray:
     """The integral of products of second derivatives, by Gauss's rule between knots."""
     t = (knots - knots[0]) / (knots[-1] - knots[0])
     node = 0.5 / np.sqrt(3)

@@ -9,15 +9,17 @@ predictive is the mixture of p(y | η) over a few Gauss-Hermite nodes; or, from 
 bootstrap, the mixture over refits.
 """
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 
-from likely.families import AbstractFamily, Mixture, Predictive, StudentT
+from likely.families import AbstractFamily, Predictive, StudentT, mix
 
-NODES = 5
+N_NODES = 5
 
 
-def exact(
+def exact_distribution(
     location: Float[np.ndarray, " n"],
     A: Float[np.ndarray, "n p"],
     unscaled: Float[np.ndarray, "p p"],
@@ -30,14 +32,14 @@ def exact(
     return Predictive(family, np.column_stack([location, np.log(scale)]))
 
 
-def delta(
+def delta_distribution(
     family: AbstractFamily,
     eta: Float[np.ndarray, "n k"],
     variance: Float[np.ndarray, " n"],
     spread: float,
-) -> Predictive:
+) -> Any:
     """The mixture over η₁ ~ N(η̂₁, variance) and η₂ ~ N(η̂₂, spread), independent."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(N_NODES)
     other, share = (
         np.polynomial.hermite_e.hermegauss(3) if eta.shape[1] > 1 else ([0.0], [1.0])
     )
@@ -53,16 +55,14 @@ def delta(
         if eta.shape[1] > 1:
             moved[:, 1] += v * np.sqrt(spread)
         parts.append(moved)
-    return mixed(family, parts, np.array([p for _, _, p in pairs]))
+    weights = np.array([p for _, _, p in pairs])
+    return mixture_over_refits(family, parts, weights)
 
 
-def mixed(
+def mixture_over_refits(
     family: AbstractFamily,
-    parts: list[Float[np.ndarray, "n k"]],
+    etas: list[Float[np.ndarray, "n k"]],
     weights: Float[np.ndarray, " m"] | None = None,
-) -> Predictive:
-    """The mixture of several η for each row."""
-    m = len(parts)
-    w = np.ones(m) if weights is None else weights
-    logits = np.broadcast_to(np.log(w / w.sum()), (len(parts[0]), m))
-    return Predictive(Mixture(family, m), np.concatenate([logits, *parts], axis=1))
+) -> Any:
+    """The mixture of p(y | η) over several η of each row."""
+    return mix(family, np.stack(etas), weights)

@@ -6,22 +6,18 @@ k, so a tie has no order and a row of weight 2 is the row twice. Distances are c
 pair by pair (no expansion into norms that would cancel digits).
 """
 
-from abc import ABC
 from typing import Any, no_type_check
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.spatial.distance import cdist
+from sklearn.base import ClassifierMixin, RegressorMixin
 
+from likely.base.labels import frequency_distribution
+from likely.base.predictor import Predictor
+from likely.base.settings import at_least, one_of, store
 from likely.core.checks import InputError
-from likely.estimators.finite import finite_inputs, finite_rows, without_nan
-from likely.estimators.host import (
-    AbstractHostClassifier,
-    AbstractHostPredictor,
-    AbstractHostRegressor,
-    positive,
-)
-from likely.families import Bernoulli, Categorical, Normal, Predictive
+from likely.families import Normal, Predictive
 
 METRICS: dict[str, Any] = {
     "euclidean": "euclidean",
@@ -29,15 +25,23 @@ METRICS: dict[str, Any] = {
     "chebyshev": "chebyshev",
     "cosine": "cosine",
 }
-BLOCK_BYTES, LEAST, MOST_LEFT_OUT = 32_000_000, 1e-300, 2000
+"""The metrics, and what SciPy calls them."""
+BLOCK_BYTES = 32_000_000
+"""Memory for the distances that are computed at once."""
+MAX_LEFT_OUT = 2000
+"""The largest number of rows that are left out in turn to learn the scale."""
+MIN_VARIANCE = 1e-300
 
 
-def neighbour_weights(
+def neighbor_weights(
     D: Float[np.ndarray, "m n"], w: Float[np.ndarray, "..."], k: float
 ) -> Float[np.ndarray, "m n"]:
     """How much each row counts among the k nearest, given the distances; Σ = k.
 
-    `w` is (n,) or (m, n).
+    Args:
+        D: distances of m rows from n others.
+        w: (n,) or (m, n) weights of the latter.
+        k: number of neighbours.
     """
     w = np.broadcast_to(w, D.shape)
     order = np.argsort(D, axis=1, kind="stable")
@@ -49,21 +53,22 @@ def neighbour_weights(
     return inside + edge * (rest / edge.sum(1, keepdims=True))
 
 
-class AbstractNeighbors(AbstractHostPredictor, ABC):
-    """What both kinds share: the rows, and how their weights are found."""
+class NeighborsModel(Predictor):
+    """A predictor by the nearest rows; you write `fit` and `predict_dist`."""
 
-    n_neighbors: int
-    weights: str
-    metric: str
+    n_neighbors: Any
+    weights: Any
+    metric: Any
+    rows_: np.ndarray
+    targets_: np.ndarray
+    weights_: np.ndarray
 
-    def _keep(self, X: Any, y: Any, sample_weight: Any) -> None:
-        k = positive("n_neighbors", self.n_neighbors, least=1.0, whole=True)
-        for name, known in (("metric", METRICS), ("weights", ("uniform", "distance"))):
-            if getattr(self, name) not in known:
-                raise InputError(
-                    f"{name} is {getattr(self, name)!r}; give one of {list(known)}."
-                )
-        rows = finite_rows(self, X, y, sample_weight)
+    def _keep_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Check the settings, and keep the rows that have weight."""
+        k = at_least("n_neighbors", self.n_neighbors, 1, whole=True)
+        one_of("metric", self.metric, METRICS)
+        one_of("weights", self.weights, ("uniform", "distance"))
+        rows = self._rows(X, y, sample_weight).present()
         if rows.w.sum() < k:
             raise InputError(
                 f"n_neighbors is {k}, but the weights of the {len(rows.w)} samples sum to "
@@ -72,21 +77,29 @@ class AbstractNeighbors(AbstractHostPredictor, ABC):
         self.rows_, self.targets_, self.weights_ = rows.X, rows.y, rows.w
 
     def _average(
-        self, X: np.ndarray, Y: Float[np.ndarray, "n q"], own: np.ndarray | None = None
+        self,
+        X: np.ndarray,
+        Y: Float[np.ndarray, "n q"],
+        left_out: Int[np.ndarray, " m"] | None = None,
     ) -> Float[np.ndarray, "m q"]:
-        """The mean of Y over the neighbours; `own` are rows to count once less."""
+        """The mean of Y over the neighbours of each row.
+
+        Args:
+            X: (m, d) checked rows.
+            Y: what is averaged, for each of the rows of the fit.
+            left_out: for each row of X a row of the fit to count once less.
+        """
         size = max(1, BLOCK_BYTES // (8 * max(1, len(self.rows_))))
         k, parts = float(self.n_neighbors), []
         for start in range(0, len(X), size):
-            D = cdist(X[start : start + size], self.rows_, METRICS[self.metric])
+            block = slice(start, start + size)
+            D = cdist(X[block], self.rows_, METRICS[self.metric])
             w = self.weights_
-            if own is not None:
+            if left_out is not None:
                 w = np.tile(w, (len(D), 1))
-                place = own[start : start + size]
-                w[np.arange(len(D)), place] = np.maximum(
-                    w[np.arange(len(D)), place] - 1, 0
-                )
-            V = neighbour_weights(D, w, k)
+                own = np.arange(len(D)), left_out[block]
+                w[own] = np.maximum(w[own] - 1, 0)
+            V = neighbor_weights(D, w, k)
             if self.weights == "distance":
                 same = (D == 0) & (V > 0)
                 V = np.where(same.any(1, keepdims=True), V * same, V)
@@ -94,16 +107,13 @@ class AbstractNeighbors(AbstractHostPredictor, ABC):
             parts.append(V @ Y / V.sum(1, keepdims=True))
         return np.concatenate(parts)
 
-    def __sklearn_tags__(self):
-        return without_nan(super().__sklearn_tags__())
 
-
-class KNeighborsClassifier(AbstractNeighbors, AbstractHostClassifier):
-    """The votes of the k nearest rows.
+class KNeighborsClassifier(ClassifierMixin, NeighborsModel):
+    """The class frequencies among the k nearest rows.
 
     Args:
         n_neighbors: k.
-        weights: "uniform", or "distance": a vote counts 1/distance.
+        weights: "uniform", or "distance": a row counts 1/distance.
         metric: "euclidean", "manhattan", "chebyshev" or "cosine".
 
     Attributes:
@@ -118,9 +128,7 @@ class KNeighborsClassifier(AbstractNeighbors, AbstractHostClassifier):
         weights: str = "uniform",
         metric: str = "euclidean",
     ):
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.metric = metric
+        store(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "KNeighborsClassifier":
         """Keep the rows.
@@ -130,23 +138,20 @@ class KNeighborsClassifier(AbstractNeighbors, AbstractHostClassifier):
             y: (n,) labels.
             sample_weight: how often each row counts.
         """
-        self._keep(X, y, sample_weight)
+        self._keep_rows(X, y, sample_weight)
         return self
 
     def predict_dist(self, X: Any) -> Predictive:
-        """The shares of the votes; a class without any is all but impossible."""
-        log_probs = np.log(np.maximum(self._probs(finite_inputs(self, X)), LEAST))
-        if len(self.classes_) == 2:
-            eta = log_probs[:, 1:] - log_probs[:, :1]
-            return Predictive(Bernoulli(), eta, self.classes_)
-        return Predictive(Categorical(len(self.classes_)), log_probs, self.classes_)
+        """The frequencies; a class that no neighbour has is all but impossible."""
+        return frequency_distribution(self._probs(X), self.classes_)
 
-    def _probs(self, X: np.ndarray) -> np.ndarray:
-        X = finite_inputs(self, X)
-        return self._average(X, np.eye(len(self.classes_))[self.targets_.astype(int)])
+    def _probs(self, X: Any) -> np.ndarray:
+        X = self._inputs(X)
+        indicators = np.eye(len(self.classes_))[self.targets_.astype(int)]
+        return self._average(X, indicators)
 
 
-class KNeighborsRegressor(AbstractNeighbors, AbstractHostRegressor):
+class KNeighborsRegressor(RegressorMixin, NeighborsModel):
     """The mean of the k nearest rows; y | x is normal with the error of leaving one out.
 
     Args:
@@ -167,9 +172,7 @@ class KNeighborsRegressor(AbstractNeighbors, AbstractHostRegressor):
         weights: str = "uniform",
         metric: str = "euclidean",
     ):
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.metric = metric
+        store(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "KNeighborsRegressor":
         """Keep the rows, and predict each from the others to learn the scale.
@@ -179,27 +182,27 @@ class KNeighborsRegressor(AbstractNeighbors, AbstractHostRegressor):
             y: (n,) numbers.
             sample_weight: how often each row counts.
         """
-        self._keep(X, y, sample_weight)
+        self._keep_rows(X, y, sample_weight)
         w, y = self.weights_, self.targets_
         self.scale_ = float("inf")
         if w.sum() - 1 >= self.n_neighbors:
-            some = np.arange(0, len(w), -(-len(w) // MOST_LEFT_OUT))
-            found = self._average(self.rows_[some], y[:, None], own=some)[:, 0]
-            square = np.average((found - y[some]) ** 2, weights=w[some])
-            self.scale_ = float(np.sqrt(max(square, LEAST)))
+            some = np.arange(0, len(w), -(-len(w) // MAX_LEFT_OUT))
+            means = self._average(self.rows_[some], y[:, None], left_out=some)[:, 0]
+            square = np.average((means - y[some]) ** 2, weights=w[some])
+            self.scale_ = float(np.sqrt(max(square, MIN_VARIANCE)))
         return self
 
     def predict_dist(self, X: Any) -> Predictive:
         """N(mean of the neighbours, scale_²)."""
-        mean = self.predict(X)
+        mean = self._mean(X)
         if not np.isfinite(self.scale_):
             raise InputError(
                 "there are no more rows than neighbours, so none could be left out to "
                 "learn a scale; ask for fewer neighbours."
             )
-        return Predictive(
-            Normal(), np.c_[mean, np.full(len(mean), np.log(self.scale_))]
-        )
+        log_scale = np.full(len(mean), np.log(self.scale_))
+        return Predictive(Normal(), np.c_[mean, log_scale])
 
-    def _mean(self, X: np.ndarray) -> np.ndarray:
-        return self._average(finite_inputs(self, X), self.targets_[:, None])[:, 0]
+    def _mean(self, X: Any, **known: Any) -> np.ndarray:
+        X = self._inputs(X)
+        return self._average(X, self.targets_[:, None])[:, 0]

@@ -1,6 +1,5 @@
 """Networks as estimators: the core that any architecture can be put into."""
 
-from likely.estimators.networks.core import AbstractNetwork
-from likely.estimators.networks.learner import Architecture, NetworkLearner
+import lazy_loader
 
-__all__ = ["AbstractNetwork", "Architecture", "NetworkLearner"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -6,7 +6,7 @@ the last weights, so around the fit their posterior is normal with
 $$Σ^{-1} = \sum_i w_i\, h_i h_i^\top \otimes Λ_i + δ I,
   \qquad Λ_i = -\nabla_η^2 \log p(y_i \mid η_i),$$
 
-(directions in which Λ bends down count as flat), and η at x is normal with covariance
+(negative eigenvalues of Λ count as zero), and η at x is normal with covariance
 $h^\top Σ h$. The precision δ of the weights is a number that is given, or the one of the
 highest evidence $\tfrac12\bigl(P \log δ - δ\lVert W\rVert^2 - \log\det Σ^{-1}\bigr)$. Biases have
 a flat prior. Away from the data h is large and so is the variance.
@@ -23,9 +23,9 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+from likely.base.training.members import Network
 from likely.core.checks import InputError
 from likely.estimators.networks.learner import (
-    Network,
     NetworkLearner,
     last_layer,
     own_entries,
@@ -37,9 +37,9 @@ from likely.layers import Chain
 from likely.typing import Batch
 
 PRECISIONS = np.logspace(-4, 4, 33)
-FLAT = 1e-8
+FLAT_PRECISION = 1e-8
 """Precision of biases, where there are rows to determine them."""
-DRAWS = {True: 128, False: 16}
+N_DRAWS = {True: 128, False: 16}
 """Draws of η: for classes, for numbers."""
 
 
@@ -63,24 +63,24 @@ def last_layer_posterior(
     """
     if last_layer(phi.solution.model) is None:
         raise InputError("laplace needs a network that ends with a Dense layer.")
-    H, W = (np.asarray(a) for a in _bend(learner, phi, batch))
+    H, W = (np.asarray(a) for a in _curvature_of(learner, phi, batch))
     found = [_posterior(h, w, given) for h, w in zip(H, W, strict=True)]
     return LastLayer(*(np.stack(part) for part in zip(*found, strict=True)))
 
 
 @eqx.filter_jit
-def _bend(learner: NetworkLearner, phi: Network, batch: Batch):
+def _curvature_of(learner: NetworkLearner, phi: Network, batch: Batch):
     """Σ w hhᵀ ⊗ Λ, and the weights (k, p) of the last layer, for each member."""
     own = own_entries(learner.family, learner.shared)
 
     def one(phi: Network):
         scaled = phi.scaling(jax.tree.map(jnp.asarray, batch))
         eta, _ = phi.solution.model(scaled.x, state=phi.solution.state)
-        bend = curvature(learner.family, eta, scaled.y).bend[:, own][:, :, own]
-        values, U = jnp.linalg.eigh(0.5 * (bend + bend.swapaxes(1, 2)))
-        bend = jnp.einsum("nij,nj,nkj->nik", U, jnp.maximum(values, 0.0), U)
+        H = curvature(learner.family, eta, scaled.y).hessian[:, own][:, :, own]
+        values, U = jnp.linalg.eigh(0.5 * (H + H.swapaxes(1, 2)))
+        H = jnp.einsum("nij,nj,nkj->nik", U, jnp.maximum(values, 0.0), U)
         h = _features(phi, scaled.x)
-        return information(h, bend, scaled.w), last_layer(phi.solution.model).weight.T
+        return information(h, H, scaled.w), last_layer(phi.solution.model).weight.T
 
     return jax.vmap(one)(phi)
 
@@ -100,7 +100,7 @@ def _posterior(H: np.ndarray, W: np.ndarray, given: Any) -> tuple:
     """Σ and δ of one member."""
     k, p = W.shape
     weights = np.tile(np.r_[np.ones(p), 0.0], k)
-    flat = FLAT * (1 + H.diagonal().max()) * (1 - weights)
+    flat = FLAT_PRECISION * (1 + H.diagonal().max()) * (1 - weights)
 
     def factor(precision: float):
         return cho_factor(H + np.diag(precision * weights + flat), lower=True)
@@ -143,27 +143,27 @@ def eta_covariance(
     return jax.vmap(one)(phi, last.covariance)
 
 
-def spread_out(
+def with_uncertain_weights(
     learner: NetworkLearner, etas: np.ndarray, covariance: np.ndarray
 ) -> np.ndarray:
     """(parts, n, k): η of members whose last weights are uncertain, as equal parts.
 
     A normal with one σ stays one, of variance σ² + Var[μ]. All others are drawn from,
-    by the same quiet random numbers for every row.
+    by the same quasi-random numbers for every row.
     """
     family = learner.family
     if isinstance(family, Normal) and learner.shared:
         wide = 0.5 * np.log(np.exp(2 * etas[..., 1]) + covariance[..., 0, 0])
         return np.stack([etas[..., 0], wide], axis=-1)
     m, n, k = etas.shape
-    draws = _normals(DRAWS[isinstance(family, Bernoulli | Categorical)], k)
+    draws = _quasi_normals(N_DRAWS[isinstance(family, Bernoulli | Categorical)], k)
     values, U = np.linalg.eigh(covariance)
     root = U * np.sqrt(np.maximum(values, 0.0))[..., None, :]
     moved = etas[None] + np.einsum("mnij,sj->smni", root, draws)
     return moved.reshape(-1, n, k)
 
 
-def _normals(size: int, k: int) -> np.ndarray:
+def _quasi_normals(size: int, k: int) -> np.ndarray:
     """(size, k) normal numbers that fill the space evenly; always the same."""
     if k == 1:
         return ndtri((np.arange(size) + 0.5) / size)[:, None]

@@ -1,8 +1,8 @@
 r"""The pure core of networks: scaling, an architecture, a family, a solver.
 
 An architecture is plain data with one method, `build(shape, n_out, *, key)`, which makes
-the model for rows of this shape (`models.MLP` inside `estimators.network.TableNetwork`, or anything
-else). The core scales inputs and target, starts the model near the null model, hands it
+the model for rows of this shape (`models.MLP` inside `TableNetwork`, or any other). The
+core scales inputs and target, starts the model near the null model, hands it
 to the solver, and brings η back to the units of the data.
 """
 
@@ -14,6 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from likely import recipe
+from likely.base.training.members import Network, Start
 from likely.core.rows import fill_absent, weighted_mean
 from likely.estimators.networks.units import (
     first_eta,
@@ -105,23 +107,6 @@ def _moments(values: Array, w: Array) -> tuple[Array, Array]:
     return mean, jnp.where(spread > tiny, spread, 1.0)
 
 
-class Network(eqx.Module):
-    """φ of a network: the solution on scaled rows, and the scaling."""
-
-    solution: Solution
-    scaling: RowScaling
-
-
-class Start(eqx.Module):
-    """What a solver needs to begin."""
-
-    objective: NegativeLogLikelihood | PositionLikelihood
-    model: Any
-    data: Batch
-    state: Any
-    scaling: RowScaling
-
-
 class NetworkLearner(eqx.Module):
     """The recipe with a network.
 
@@ -154,20 +139,25 @@ class NetworkLearner(eqx.Module):
     ) -> Start:
         """The objective on scaled rows, and the first weights, or those of `begin`."""
         data = fill_absent(jax.tree.map(jnp.asarray, batch))
-        if begin is None:
-            scaling = RowScaling.of(data, self.family, self.inputs, self.plain)
-        else:
-            scaling = begin.scaling
+        scaling = self.scaling_of(data) if begin is None else begin.scaling
         scaled = scaling(data)
         if begin is None:
             model = self.build(scaled, key)
             state = initial_state(model)
         else:
             model, state = begin.solution.model, begin.solution.state
-        prior = GaussianPrior(hyper["alpha"])
-        kind = PositionLikelihood if self.positions else NegativeLogLikelihood
-        objective = kind.of(self.family, scaled, prior)
+        objective, scaled = recipe.objective_of(
+            self.family, scaled, GaussianPrior(hyper["alpha"]), self._likelihood
+        )
         return Start(objective, model, scaled, state, scaling)
+
+    def scaling_of(self, data: Batch) -> RowScaling:
+        """The units of rows that are present."""
+        return RowScaling.of(data, self.family, self.inputs, self.plain)
+
+    @property
+    def _likelihood(self) -> Any:
+        return PositionLikelihood if self.positions else NegativeLogLikelihood
 
     def build(self, data: Batch, key: Key) -> Any:
         """The model with its first weights, its outputs at the null model."""
@@ -193,13 +183,20 @@ class NetworkLearner(eqx.Module):
         """φ from data, in one program."""
         first, then = jax.random.split(key)
         start = self.start(first, hyper, batch, begin)
-        found = self.with_rate(hyper).minimize(
-            start.objective, start.model, start.data, key=then, state=start.state
-        )
-        return Network(self._settled(found, start.data), start.scaling)
+        found = recipe.fit(
+            self.family,
+            start.model,
+            start.data,
+            prior=GaussianPrior(hyper["alpha"]),
+            solver=self.with_rate(hyper),
+            key=then,
+            state=start.state,
+            likelihood=self._likelihood,
+        ).solution
+        return Network(self._with_best_scale(found, start.data), start.scaling)
 
-    def _settled(self, found: Solution, data: Batch) -> Solution:
-        """The solution with the σ that is likeliest for its curve, which has a formula."""
+    def _with_best_scale(self, found: Solution, data: Batch) -> Solution:
+        """The solution with the most likely σ for its curve, which has a formula."""
         if not (isinstance(self.family, Normal) and self.shared):
             return found
         eta, _ = found.model(data.x, state=found.state)
@@ -273,15 +270,3 @@ def with_bias(model: Any, bias: Float[Array, " k"]) -> Any:
     return eqx.tree_at(
         lambda m: last_layer(m).bias, model, bias.astype(last.bias.dtype)
     )
-
-
-@eqx.filter_jit
-def start(
-    learner: NetworkLearner,
-    key: Key,
-    hyper: dict,
-    batch: Batch,
-    begin: Network | None = None,
-) -> Start:
-    """What a solver needs to begin, compiled once for each learner and size class."""
-    return learner.start(key, hyper, batch, begin)

@@ -3,81 +3,42 @@ r"""Multilayer perceptrons as estimators: y | x ~ p(y | f(x; φ)) with f a perce
 All that is not particular to perceptrons and tables is in `estimators.networks`.
 """
 
-from functools import partial
 from typing import Any, no_type_check
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.base import ClassifierMixin, RegressorMixin
 
+from likely.base.settings import store
 from likely.core.checks import InputError
-from likely.estimators.networks.core import AbstractNetwork, class_family, keep
-from likely.estimators.networks.families import family_of
-from likely.estimators.networks.table import (
-    TableNetwork,
-    categories_of,
-    category_columns,
-    coded,
-    learn_codes,
-)
-from likely.estimators.shell import AbstractClassifier, AbstractRegressor
-from likely.families import AbstractFamily
+from likely.estimators.networks.predictor import NetworkPredictor
+from likely.estimators.networks.table import TableNetwork, categories_of
 from likely.models import MLP
-from likely.preprocess import OrdinalEncoder
-from likely.typing import Batch
 
-SHALLOW = 3
+MAX_SHALLOW_LAYERS = 3
 """Hidden layers up to which a signal that fades does no harm."""
 
 
-class AbstractPerceptron(AbstractNetwork):
-    """What both have: layers, and categories as learned vectors."""
-
-    hidden_layer_sizes: Any
-    activation: Any
-    norm: Any
-    dropout: Any
-    residual: Any
-    init: Any
-    categories: Any
-    embedding_size: Any
-    category_columns_: list[int]
-    encoder_: OrdinalEncoder | None
-
-    def _network(self) -> TableNetwork:
-        shallow = np.size(self.hidden_layer_sizes) <= SHALLOW
-        perceptron = MLP(
-            self.hidden_layer_sizes,
-            self.activation,
-            norm=self.norm,
-            dropout=float(self.dropout),
-            residual=self.residual,
-            init=self.init if self.init != "auto" else "uniform" if shallow else "he",
-        )
-        if self.encoder_ is None:
-            return TableNetwork(perceptron)
-        found = categories_of(
-            self.category_columns_, self.encoder_, self.embedding_size
-        )
-        return TableNetwork(perceptron, found)
-
-    def _plain(self) -> tuple[int, ...]:
-        return tuple(self.category_columns_)
-
-    def _batch(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> Batch:
-        if options.get("reset", True):
-            self.category_columns_ = category_columns(X, self.categories)
-            self.encoder_ = None
-            if self.category_columns_:
-                self.encoder_ = learn_codes(X, self.category_columns_, sample_weight)
-        return super()._batch(self._prepared(X), y, sample_weight, **options)
-
-    def _prepared(self, X: Any) -> Any:
-        if self.encoder_ is None:
-            return X
-        return coded(X, self.category_columns_, self.encoder_)
+def perceptron(estimator: Any) -> TableNetwork:
+    """The architecture that the settings of a perceptron describe."""
+    shallow = np.size(estimator.hidden_layer_sizes) <= MAX_SHALLOW_LAYERS
+    init = estimator.init
+    layers = MLP(
+        estimator.hidden_layer_sizes,
+        estimator.activation,
+        norm=estimator.norm,
+        dropout=float(estimator.dropout),
+        residual=estimator.residual,
+        init=init if init != "auto" else "uniform" if shallow else "he",
+    )
+    if estimator.encoder_ is None:
+        return TableNetwork(layers)
+    columns, encoder = estimator.category_columns_, estimator.encoder_
+    return TableNetwork(
+        layers, categories_of(columns, encoder, estimator.embedding_size)
+    )
 
 
-class MLPRegressor(AbstractPerceptron, AbstractRegressor):
+class MLPRegressor(RegressorMixin, NetworkPredictor):
     r"""y | x ~ p(y | f(x)) with f a multilayer perceptron; N(f(x), σ²) unless told otherwise.
 
     y may have several columns: they are independent given x, and share the hidden layers.
@@ -129,9 +90,10 @@ class MLPRegressor(AbstractPerceptron, AbstractRegressor):
         encoder_: of the categories, or None.
     """
 
+    _allows_outputs = True
     family: Any
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
         self,
         hidden_layer_sizes=(64,),
@@ -163,7 +125,7 @@ class MLPRegressor(AbstractPerceptron, AbstractRegressor):
         random_state=0,
         verbose=False,
     ):
-        keep(self, locals())
+        store(self, locals())
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MLPRegressor":
         """One pass of Adam over these rows, from where the weights are.
@@ -173,32 +135,19 @@ class MLPRegressor(AbstractPerceptron, AbstractRegressor):
             y: (n,) or (n, q) targets.
             sample_weight: how often each row counts.
         """
-        self._partial(X, y, sample_weight, None)
-        return self
+        return self._partial_fit(X, y, sample_weight, encoded=False)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """E[y | x] of each row."""
-        return self._mean(self._rows(X))
-
-    def _target(self, y: np.ndarray) -> tuple[AbstractFamily, int]:
-        return family_of(self.family, y.shape[1] if y.ndim == 2 else None)
-
-    def _encode_other(self, y: np.ndarray, name: str = "y_val") -> np.ndarray:
-        return self._encode(y)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+    def _architecture(self) -> TableNetwork:
+        return perceptron(self)
 
 
-class MLPClassifier(AbstractPerceptron, AbstractClassifier):
+class MLPClassifier(ClassifierMixin, NetworkPredictor):
     """y | x ~ Categorical(softmax f(x)), for two classes Bernoulli, with f a perceptron.
 
     The arguments (but for `family`) and attributes are those of `MLPRegressor`.
     """
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
         self,
         hidden_layer_sizes=(64,),
@@ -229,7 +178,7 @@ class MLPClassifier(AbstractPerceptron, AbstractClassifier):
         random_state=0,
         verbose=False,
     ):
-        keep(self, locals())
+        store(self, locals())
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -248,20 +197,7 @@ class MLPClassifier(AbstractPerceptron, AbstractClassifier):
                     "the first call of partial_fit needs classes, all that there will be."
                 )
             self.classes_ = np.unique(classes)
-        self._partial(X, y, sample_weight, partial(self._encode_other, name="y"))
-        return self
+        return self._partial_fit(X, y, sample_weight, encoded=True)
 
-    def _target(self, y: np.ndarray) -> tuple[AbstractFamily, int]:
-        return class_family(self.classes_), 0
-
-    def _encode_other(self, y: np.ndarray, name: str = "y_val") -> np.ndarray:
-        check_classification_targets(y)
-        unknown = sorted(set(np.unique(y).tolist()) - set(self.classes_.tolist()))
-        if unknown:
-            raise InputError(
-                f"{name} has the class {unknown[0]!r}, which y does not have; leave such "
-                "rows out."
-                if name == "y_val"
-                else f"{name} has the class {unknown[0]!r}, which is not among classes."
-            )
-        return np.searchsorted(self.classes_, y).astype(np.float64)
+    def _architecture(self) -> TableNetwork:
+        return perceptron(self)

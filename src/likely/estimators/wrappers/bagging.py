@@ -1,77 +1,37 @@
 r"""Bagging: the same learner on many bootstraps, averaged as distributions.
 
 Member m sees each row as often as its bootstrap draws it, which is a weight, and a
-subset of the columns, which is a mask. The prediction is the mixture of the members,
-$p(y \mid x) = \frac1M \sum_m p_m(y \mid x)$. Averaging leaves the bias of a learner alone and takes
+subset of the columns. The prediction is the mixture of the members,
+$p(y \mid x) = \frac1M \sum_m p_m(y \mid x)$. Averaging keeps the bias of a learner and takes
 away the part of its variance that members do not share.
 """
 
-from typing import Any, no_type_check
+from typing import Any, ClassVar, no_type_check
 
 import numpy as np
-from sklearn.base import clone
+from jaxtyping import Bool
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.validation import has_fit_parameter
 
+from likely.base.labels import frequency_distribution
+from likely.base.outputs import fit_each, forget_fit, joint_distribution
+from likely.base.predictor import Predictor
+from likely.base.progress import Rounds
+from likely.base.rows import Rows
+from likely.base.settings import at_least, store
 from likely.core.checks import InputError
-from likely.estimators.host import (
-    AbstractHostClassifier,
-    Rows,
-    positive,
-    seed_of,
-)
-from likely.estimators.progress import Progress
-from likely.estimators.trees.forest import _sample_size, draws
-from likely.estimators.trees.outputs import AbstractOutputs
-from likely.estimators.trees.tree import (
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-    class_predictive,
-    feature_count,
-)
-from likely.families import Mixture, Normal, Predictive
+from likely.core.random import seed_of
+from likely.estimators.trees.bootstrap import bootstrap_counts, bootstrap_size
+from likely.estimators.trees.limits import feature_count
+from likely.estimators.trees.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from likely.evaluate.scores import r_squared
+from likely.families import Mixture, Normal, Predictive, mix
+
+JOINED = {"oob_score_": lambda parts: float(np.mean(parts)), "scale_": np.array}
+"""How the fitted attributes of several outputs become one."""
 
 
-def _fit_members(ensemble: Any, base: Any, rows: Rows, y: np.ndarray) -> np.ndarray:
-    """Fit the members; which rows each of them has not seen, (members, n)."""
-    if not has_fit_parameter(base, "sample_weight"):
-        raise InputError(
-            f"{type(base).__name__} takes no sample_weight, and a bootstrap is a weight; "
-            "give an estimator whose fit takes one."
-        )
-    n, d = rows.X.shape
-    total = positive("n_estimators", ensemble.n_estimators, least=1, whole=True)
-    size = _sample_size(ensemble.max_samples, n)
-    wanted = feature_count(ensemble.max_features, d)
-    seed = seed_of(ensemble.random_state)
-    ensemble.estimators_, ensemble.columns_ = [], []
-    unseen = np.zeros((total, n), bool)
-    with Progress(ensemble) as progress:
-        for m in range(total):
-            rng = np.random.default_rng([seed, m, 1])
-            columns = np.sort(rng.permutation(d)[:wanted])
-            counts = draws(seed, m, n, size) if ensemble.bootstrap else np.ones(n)
-            unseen[m] = counts == 0
-            member: Any = clone(base)
-            if "random_state" in member.get_params(deep=False):
-                member.set_params(random_state=int(rng.integers(2**31)))
-            seen = counts > 0  # what is absent is left out: other libraries look at it
-            X = np.ascontiguousarray(rows.X[seen][:, columns])
-            member.fit(X, y[seen], sample_weight=(rows.w * counts)[seen])
-            ensemble.estimators_.append(member)
-            ensemble.columns_.append(columns)
-            progress.told({"round": m + 1})
-    return unseen
-
-
-def _of_members(ensemble: Any, X: np.ndarray, method: str) -> list:
-    """What each member says about its columns of X."""
-    return [
-        getattr(member, method)(np.ascontiguousarray(X[:, columns]))
-        for member, columns in zip(ensemble.estimators_, ensemble.columns_, strict=True)
-    ]
-
-
-class BaggingClassifier(AbstractHostClassifier):
+class BaggingClassifier(ClassifierMixin, Predictor):
     """Any classifier on bootstraps: the mean of the members' probabilities.
 
     Args:
@@ -92,8 +52,11 @@ class BaggingClassifier(AbstractHostClassifier):
         oob_score_: accuracy out of bag.
     """
 
+    _allows_missing: ClassVar[bool] = True
     estimators_: list
     columns_: list
+    estimator: Any
+    oob_score: Any
 
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(
@@ -108,14 +71,7 @@ class BaggingClassifier(AbstractHostClassifier):
         random_state: Any = 0,
         verbose: bool = False,
     ):
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.random_state = random_state
-        self.verbose = verbose
+        store(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None):
         """Fit the members.
@@ -125,19 +81,12 @@ class BaggingClassifier(AbstractHostClassifier):
             y: (n,) classes.
             sample_weight: how often each row counts.
         """
-        rows = self._rows(X, y, sample_weight)
+        rows = self._rows(X, y, sample_weight).present()
         base = DecisionTreeClassifier() if self.estimator is None else self.estimator
         codes = rows.y.astype(int)
         unseen = _fit_members(self, base, rows, codes)
         if self.oob_score:
-            sums = np.zeros((len(rows.y), len(self.classes_)))
-            for p, member, out in zip(
-                _of_members(self, rows.X, "predict_proba"),
-                self.estimators_,
-                unseen,
-                strict=True,
-            ):
-                sums[:, member.classes_] += p * out[:, None]
+            sums = self._sum_of_members(rows.X, unseen)
             judged = sums.any(axis=1)
             right = sums.argmax(axis=1) == codes
             self.oob_score_ = float(np.average(right[judged], weights=rows.w[judged]))
@@ -145,18 +94,25 @@ class BaggingClassifier(AbstractHostClassifier):
 
     def predict_dist(self, X: Any) -> Predictive:
         """The mixture of the members for each row."""
-        probs = self._probs(self._inputs(X))
-        return class_predictive(probs, self.classes_)
+        return frequency_distribution(self._probs(X), self.classes_)
 
-    def _probs(self, X: np.ndarray) -> np.ndarray:
+    def _probs(self, X: Any) -> np.ndarray:
+        X = self._inputs(X)
+        everywhere = np.ones((len(self.estimators_), len(X)), bool)
+        return self._sum_of_members(X, everywhere) / len(self.estimators_)
+
+    def _sum_of_members(
+        self, X: np.ndarray, mask: Bool[np.ndarray, "m n"]
+    ) -> np.ndarray:
+        """(n, c) the sum of the probabilities of those members that a row counts for."""
         sums = np.zeros((len(X), len(self.classes_)))
-        said = _of_members(self, X, "predict_proba")
-        for p, member in zip(said, self.estimators_, strict=True):
-            sums[:, member.classes_] += p  # a member may have missed a class
-        return sums / len(self.estimators_)
+        each = _member_predictions(self, X, "predict_proba")
+        for p, member, rows in zip(each, self.estimators_, mask, strict=True):
+            sums[:, member.classes_] += p * rows[:, None]  # it may have missed a class
+        return sums
 
 
-class BaggingRegressor(AbstractOutputs):
+class BaggingRegressor(RegressorMixin, Predictor):
     """Any regressor on bootstraps: the mixture of the members' distributions.
 
     Members that give no distribution count as normals with the error seen out of bag.
@@ -183,8 +139,13 @@ class BaggingRegressor(AbstractOutputs):
         oob_score_: R² out of bag, the mean over outputs.
     """
 
+    _allows_missing: ClassVar[bool] = True
+    _allows_outputs: ClassVar[bool] = True
     estimators_: list
     columns_: list
+    outputs_: list
+    estimator: Any
+    oob_score: Any
 
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(
@@ -199,14 +160,7 @@ class BaggingRegressor(AbstractOutputs):
         random_state: Any = 0,
         verbose: bool = False,
     ):
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.random_state = random_state
-        self.verbose = verbose
+        store(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None):
         """Fit the members.
@@ -216,43 +170,103 @@ class BaggingRegressor(AbstractOutputs):
             y: (n,) numbers, or (n, q): a model for each column.
             sample_weight: how often each row counts.
         """
-        rows = self._rows(X, y, sample_weight)
-        if self._has_columns(rows):
-            return self._fit_each(X, y, sample_weight=sample_weight)
+        rows = self._rows(X, y, sample_weight).present()
+        forget_fit(self)
+        if rows.y.ndim == 2:
+            Y = np.asarray(y)
+            fit_each(self, X, Y, join=JOINED, sample_weight=sample_weight)
+            return self
         base = DecisionTreeRegressor() if self.estimator is None else self.estimator
         unseen = _fit_members(self, base, rows, rows.y)
-        said = np.stack(_of_members(self, rows.X, "predict"))
         out = unseen if unseen.any() else np.ones_like(unseen)
-        votes = out.sum(axis=0)
-        judged = votes > 0
-        mean = (said * out).sum(axis=0)[judged] / votes[judged]
-        y, w = rows.y[judged], rows.w[judged]
+        counts = out.sum(axis=0)
+        judged = counts > 0
+        sums = (np.stack(_member_predictions(self, rows.X, "predict")) * out).sum(
+            axis=0
+        )
+        y, mean, w = rows.y[judged], sums[judged] / counts[judged], rows.w[judged]
         error = float(np.average((y - mean) ** 2, weights=w))
         self.scale_ = float(np.sqrt(max(error, np.finfo(float).tiny)))
         if self.oob_score:
-            spread = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
-            self.oob_score_ = float(1 - error / spread) if spread > 0 else 0.0
+            found = r_squared(y, mean, w)
+            self.oob_score_ = float(np.nan_to_num(found))  # 0 where y is constant
         return self
 
-    def _one_dist(self, X: np.ndarray) -> Predictive:
-        """The mixture of the members for each row."""
+    def predict_dist(self, X: Any) -> Any:
+        """The mixture of the members for each row; outputs are independent given x."""
+        X, models = self._inputs(X), vars(self).get("outputs_")
+        if models:
+            return joint_distribution([model._dist(X) for model in models])
+        return self._dist(X)
+
+    def _dist(self, X: np.ndarray) -> Any:
+        """p(y | x) of checked rows, y a single output."""
         if hasattr(self.estimators_[0], "predict_dist"):
-            said = _of_members(self, X, "predict_dist")
-            families = {type(dist.family) for dist in said}
-            if len(families) == 1 and not isinstance(said[0].family, Mixture):
-                family = said[0].family
-                parts = np.stack([dist.eta for dist in said], axis=1)
-                return _mixture(family, parts)
-        mean = np.stack(_of_members(self, X, "predict"), axis=1)
+            dists = _member_predictions(self, X, "predict_dist")
+            families = {type(dist.family) for dist in dists}
+            if len(families) == 1 and not isinstance(dists[0].family, Mixture):
+                return mix(dists[0].family, np.stack([dist.eta for dist in dists]))
+        mean = np.stack(_member_predictions(self, X, "predict"))
         log_scale = np.full(mean.shape, np.log(self.scale_))
-        return _mixture(Normal(), np.stack([mean, log_scale], axis=2))
+        return mix(Normal(), np.stack([mean, log_scale], axis=2))
 
-    def _one_mean(self, X: np.ndarray) -> np.ndarray:
-        return np.mean(_of_members(self, X, "predict"), axis=0)
+    def _mean(self, X: Any, **known: Any) -> np.ndarray:
+        X = self._inputs(X)
+        if "outputs_" in vars(self):
+            return np.column_stack([m._mean_of_one(X) for m in self.outputs_])
+        return self._mean_of_one(X)
+
+    def _mean_of_one(self, X: np.ndarray) -> np.ndarray:
+        """E[y | x] of checked rows, y a single output."""
+        return np.mean(_member_predictions(self, X, "predict"), axis=0)
 
 
-def _mixture(family: Any, parts: np.ndarray) -> Predictive:
-    """Equal parts of (n, members, k) members of a family."""
-    n, members, _ = parts.shape
-    eta = np.concatenate([np.zeros((n, members)), parts.reshape(n, -1)], axis=1)
-    return Predictive(Mixture(family, members), eta)
+def _fit_members(
+    ensemble: Any, base: Any, rows: Rows, y: np.ndarray
+) -> Bool[np.ndarray, "m n"]:
+    """Fit the members to bootstraps; which rows each of them has not seen.
+
+    Args:
+        ensemble: gets `estimators_` and `columns_`.
+        base: the estimator that is copied.
+        rows: rows that all have weight.
+        y: (n,) targets, as the members take them.
+    """
+    if not has_fit_parameter(base, "sample_weight"):
+        raise InputError(
+            f"{type(base).__name__} takes no sample_weight, and a bootstrap is a weight; "
+            "give an estimator whose fit takes one."
+        )
+    n, d = rows.X.shape
+    total = at_least("n_estimators", ensemble.n_estimators, 1, whole=True)
+    size = bootstrap_size(ensemble.max_samples, n)
+    n_columns = feature_count(ensemble.max_features, d)
+    seed = seed_of(ensemble.random_state)
+    ensemble.estimators_, ensemble.columns_ = [], []
+    unseen = np.zeros((total, n), bool)
+    with Rounds(total, ensemble.verbose) as rounds:
+        for m in range(total):
+            rng = np.random.default_rng([seed, m, 1])
+            columns = np.sort(rng.permutation(d)[:n_columns])
+            counts = np.ones(n)
+            if ensemble.bootstrap:
+                counts = bootstrap_counts(seed, m, n, size)
+            unseen[m] = counts == 0
+            member: Any = clone(base)
+            if "random_state" in member.get_params(deep=False):
+                member.set_params(random_state=int(rng.integers(2**31)))
+            seen = counts > 0  # absent rows are left out: other libraries look at them
+            X = np.ascontiguousarray(rows.X[seen][:, columns])
+            member.fit(X, y[seen], sample_weight=(rows.w * counts)[seen])
+            ensemble.estimators_.append(member)
+            ensemble.columns_.append(columns)
+            rounds.update({"round": m + 1})
+    return unseen
+
+
+def _member_predictions(ensemble: Any, X: np.ndarray, method: str) -> list:
+    """The predictions of each member from its columns of X."""
+    return [
+        getattr(member, method)(np.ascontiguousarray(X[:, columns]))
+        for member, columns in zip(ensemble.estimators_, ensemble.columns_, strict=True)
+    ]

@@ -1,41 +1,50 @@
 r"""Counts from a regressor of numbers: its held-out means, and a count family around them.
 
-A forest or a mean of neighbours gives numbers, not counts. Let $m_i$ be what it says of row i
-when it has not seen it. Then $y \mid x$ is Poisson or negative binomial with
-$\log μ = a + b \log(m + c)$, where a, b and the dispersion maximise the likelihood of the rows
-by those $m_i$ and $c$ is a twentieth of the mean count, so that a mean of zero is no
-certainty. With b below 1 the means are drawn together: what was over-fitted is taken back.
+A forest or a mean of neighbours predicts numbers, not counts. Let $m_i$ be its prediction
+for row i when it was fitted without that row. Then $y \mid x$ is Poisson or negative binomial
+with $\log μ = a + b \log(m + c)$, where a, b and the dispersion maximise the likelihood of the
+rows given those $m_i$, and $c$ is a twentieth of the mean count, so that a mean of zero does
+not make a count of zero certain. With b below 1 the means are pulled together, which corrects
+for overfitting.
 """
 
 from typing import Any, no_type_check
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from likely.core.checks import InputError, check_weights
+from likely.base.predictor import Predictor
+from likely.base.rows import check_inputs
+from likely.base.settings import one_of
+from likely.core.checks import InputError
 from likely.estimators.linear.counts import NegativeBinomialRegressor, PoissonRegressor
-from likely.estimators.shell import without_absent
-from likely.estimators.sparse import dense
+from likely.evaluate.assignment import random_folds
 
-MAKERS = {"negative_binomial": NegativeBinomialRegressor, "poisson": PoissonRegressor}
-SHARE = 0.05
+COUNT_REGRESSORS = {
+    "negative_binomial": NegativeBinomialRegressor,
+    "poisson": PoissonRegressor,
+}
+OFFSET_SHARE = 0.05
+"""c as a share of the mean count."""
+MIN_MEAN_COUNT = 1e-3
+"""The mean count that c is a share of, at least."""
 
 
-class CountTarget(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
-    """Fit any regressor to counts; predict counts.
+class CountTarget(MetaEstimatorMixin, RegressorMixin, Predictor):
+    """Any regressor fitted to counts, predicting a distribution of counts.
 
     Args:
-        regressor: what gives the means. One that judges itself out of bag
+        regressor: what predicts the means. One that has out-of-bag predictions
             (`oob_score=True`) is fitted once, others also to the folds.
         family: "negative_binomial" or "poisson".
-        folds: for the held-out means.
-        random_state: deals the folds.
+        folds: the number of folds for the held-out means.
+        random_state: the seed of the folds.
 
     Attributes:
-        regressor_: the fitted one.
+        regressor_: the fitted regressor.
         counts_: the regression of counts on log(m + c).
+        least_: c.
     """
 
     @no_type_check  # scikit-learn: settings are looked at in fit
@@ -60,49 +69,30 @@ class CountTarget(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             y: (n,) whole numbers from zero on.
             sample_weight: how often each row counts.
         """
-        if self.family not in MAKERS:
-            raise InputError(
-                f"family is {self.family!r}; give one of {', '.join(MAKERS)}."
-            )
-        if sample_weight is not None:
-            y = without_absent(y, np.asarray(sample_weight))
-        X, y = validate_data(
-            self, dense(X), y, dtype=np.float64, y_numeric=True, ensure_all_finite=False
-        )
-        y, n = y.astype(np.float64), len(y)
-        w = check_weights(np.ones(n) if sample_weight is None else sample_weight, n)
-        X, y, w = X[w > 0], y[w > 0], w[w > 0]
+        one_of("family", self.family, COUNT_REGRESSORS)
+        X, y, w = self._rows(X, y, sample_weight).present()
         if len(y) < 2:
-            raise InputError("there is one sample only; a fold needs others to learn.")
+            raise InputError(
+                "there is one sample only; held-out means need at least two."
+            )
         self.regressor_ = _fitted(self.regressor, X, y, w)
-        self.least_ = SHARE * max(float(np.average(y, weights=w)), 1e-3)
+        mean_count = float(np.average(y, weights=w))
+        self.least_ = OFFSET_SHARE * max(mean_count, MIN_MEAN_COUNT)
         means = getattr(self.regressor_, "oob_prediction_", None)
         if means is None:
-            means = self._held_out(X, y, w)
+            means = self._held_out_means(X, y, w)
         known = np.isfinite(means)
-        counts: Any = MAKERS[self.family](alpha=1e-4)
+        counts: Any = COUNT_REGRESSORS[self.family](alpha=1e-4)
         self.counts_ = counts.fit(
-            self._logs(means[known]), y[known], sample_weight=w[known]
+            self._log_means(means[known]), y[known], sample_weight=w[known]
         )
         return self
 
     def predict_dist(self, X: Any) -> Any:
         """p(y | x) for each row."""
-        check_is_fitted(self)
-        X = validate_data(
-            self, dense(X), reset=False, dtype=np.float64, ensure_all_finite=False
-        )
-        return self.counts_.predict_dist(self._logs(self.regressor_.predict(X)))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """E[y | x] of each row."""
-        return self.predict_dist(X).mean
-
-    def predict_interval(
-        self, X: Any, coverage: float = 0.9
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper ends of the central predictive interval."""
-        return self.predict_dist(X).interval(coverage)
+        X = self._inputs(X)
+        means = self.regressor_.predict(X)
+        return self.counts_.predict_dist(self._log_means(means))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -111,13 +101,16 @@ class CountTarget(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         tags.target_tags.positive_only = True
         return tags
 
-    def _logs(self, means: Any) -> np.ndarray:
+    def _inputs(self, X: Any) -> np.ndarray:
+        return check_inputs(self, X, allow_nan=get_tags(self).input_tags.allow_nan)
+
+    def _log_means(self, means: Any) -> np.ndarray:
         """(n, 1) log(m + c)."""
         return np.log(np.maximum(means, 0.0) + self.least_)[:, None]
 
-    def _held_out(self, X: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
-        rng = np.random.default_rng(self.random_state)
-        fold = rng.permutation(len(y)) % int(self.folds)
+    def _held_out_means(self, X: np.ndarray, y: np.ndarray, w: np.ndarray):
+        """(n,) the prediction for each row by a fit without its fold."""
+        fold = random_folds(len(y), int(self.folds), self.random_state)
         means = np.empty(len(y))
         for number in range(int(self.folds)):
             out = fold == number
@@ -127,6 +120,7 @@ class CountTarget(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
 
 def _fitted(regressor: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray) -> Any:
+    """A fitted copy; weights are passed on where they are not all one."""
     fresh: Any = clone(regressor)
     weights = {} if (w == 1).all() else {"sample_weight": w}
     return fresh.fit(X, y, **weights)

@@ -9,67 +9,110 @@ from typing import Any, no_type_check
 import equinox as eqx
 import jax
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from likely.base.rows import dense
+from likely.base.settings import store
+from likely.base.training.trainer import stacked
+from likely.base.transformer import Transformer
 from likely.core.checks import InputError, check_finite
 from likely.core.precision import precision_of
 from likely.core.rows import pad_rows
+from likely.estimators.networks.predictor import NetworkPredictor
 from likely.layers import Chain
 from likely.recipe import Fit
 
 
-class FrozenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FrozenFeatures(Transformer):
     """The states of a frozen network, as columns.
 
     Put it in front of any predictor: `make_pipeline(FrozenFeatures(net), LogisticRegression())`.
+    Of an ensemble the states of all members stand side by side.
 
     Args:
-        model: a fitted `Chain`, or the `Fit` that holds one.
+        model: any fitted network: an estimator (`MLPRegressor`, `CNNClassifier`, ...), a
+            `Chain` of layers, or the `Fit` that holds one.
         leave_out: how many layers at the end to leave out; 1 gives the last hidden states.
 
     Attributes:
         n_features_in_: how many columns the network takes.
+        n_features_out_: how many states there are.
     """
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
+    model: Any
+    leave_out: int
+
+    @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(self, model: Any, *, leave_out: int = 1):
-        self.model = model
-        self.leave_out = leave_out
+        store(self, locals())
 
     def fit(self, X: Any, y: Any = None) -> "FrozenFeatures":
-        """Look at the number of columns; nothing is learned.
+        """Look at the shape of a row; nothing is learned.
 
         Args:
-            X: (n, d) inputs.
+            X: inputs that the network takes.
             y: not used.
         """
-        self.n_layers_ = len(self._parts()[0].layers)
-        X = validate_data(self, X, dtype=np.float32, ensure_all_finite=False)
-        self.n_features_out_ = self._states(X[:1]).shape[1]
+        if isinstance(self.model, NetworkPredictor):
+            check_is_fitted(self.model)
+            self.n_features_in_ = self.model.n_features_in_
+            if hasattr(self.model, "feature_names_in_"):
+                self.feature_names_in_ = self.model.feature_names_in_
+        else:
+            validate_data(self, dense(X), dtype=np.float32, ensure_all_finite=False)
+        first = self._inputs(X)[:1]
+        self.n_layers_ = len(self._networks()[0][0].layers)
+        self.n_features_out_ = self._columns(first).shape[1]
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
-        """(n, h) states of each row."""
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, reset=False, dtype=np.float32, ensure_all_finite=False
-        )
-        check_finite("X", X, names=getattr(self, "feature_names_in_", None))
-        return self._states(X)
+    def _inputs(self, X: Any) -> np.ndarray:
+        """Checked rows, in the units that the network was trained in."""
+        if isinstance(self.model, NetworkPredictor):
+            return self.model._inputs(X)
+        names = getattr(self, "feature_names_in_", None)
+        check: Any = validate_data
+        X = check(self, dense(X), reset=False, dtype=np.float32, ensure_all_finite=False)
+        check_finite("X", X, names=names)
+        return X
 
-    def _parts(self) -> tuple[Chain, Any]:
-        """The layers that are kept, and their states."""
-        held = isinstance(self.model, Fit)
-        model: Any = self.model.model if held else self.model
+    def _columns(self, X: np.ndarray) -> np.ndarray:
+        found = [self._states(X, *network) for network in self._networks()]
+        return np.concatenate(found, axis=1).astype(np.float64)
+
+    def _states(self, X: np.ndarray, chain: Chain, state: Any, scaling: Any):
+        """(n, h) the states of one network."""
+        if scaling is not None:
+            X = (X - scaling.center) / scaling.scale
+        with precision_of(chain):
+            kept = np.asarray(_run(chain, pad_rows(X.astype(np.float32)), state))
+        return kept[: len(X)].reshape(len(X), -1)
+
+    def _networks(self) -> list[tuple[Chain, Any, Any]]:
+        """The kept layers of each member, their running statistics, the units of inputs."""
+        model: Any = self.model
+        if isinstance(model, NetworkPredictor):
+            phi = stacked(model.phi_)
+            members = [
+                jax.tree.map(lambda a, i=i: a[i] if eqx.is_array(a) else a, phi)
+                for i in range(len(phi.solution.loss))
+            ]
+            return [
+                (*self._kept(m.solution.model, m.solution.state), m.scaling)
+                for m in members
+            ]
+        if isinstance(model, Fit):
+            return [(*self._kept(model.model, model.solution.state), None)]
+        return [(*self._kept(model, None), None)]
+
+    def _kept(self, model: Any, state: Any) -> tuple[Chain, Any]:
+        """The layers that are not left out, and their states."""
+        given = type(model).__name__
+        while not isinstance(model, Chain) and hasattr(model, "model"):
+            model = model.model
         if not isinstance(model, Chain):
             raise InputError(
-                f"model is a {type(model).__name__}; give a Chain of layers, or the Fit "
-                "that holds one."
+                f"model is a {given}; give a fitted network estimator, a Chain of "
+                "layers, or the Fit that holds one."
             )
         keep = len(model.layers) - int(self.leave_out)
         if not 0 < keep <= len(model.layers):
@@ -77,14 +120,7 @@ class FrozenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 f"leave_out is {self.leave_out}, but the network has {len(model.layers)} "
                 "layers; leave out fewer."
             )
-        state: Any = self.model.solution.state if held else None
         return Chain(*model.layers[:keep]), None if state is None else state[:keep]
-
-    def _states(self, X: np.ndarray) -> np.ndarray:
-        chain, state = self._parts()
-        with precision_of(chain):
-            found = np.asarray(_run(chain, pad_rows(X), state))[: len(X)]
-        return found.reshape(len(X), -1).astype(np.float64)
 
     @property
     def _n_features_out(self) -> int:
@@ -93,5 +129,5 @@ class FrozenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
 @eqx.filter_jit
 def _run(chain: Chain, X: jax.Array, state: Any) -> jax.Array:
-    """In use: no key, so nothing is random and no statistic moves."""
+    """The states in use: no key, so nothing is random and no statistic moves."""
     return chain(X, state=state)[0]

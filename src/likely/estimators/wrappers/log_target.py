@@ -7,22 +7,23 @@ of models on both scales comparable.
 from typing import Any, no_type_check
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from likely.base.predictor import Predictor
 from likely.core.checks import InputError
 from likely.families import Exponentiated
 
 
-class LogTarget(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
-    """Fit a regressor to log y; predict y.
+class LogTarget(MetaEstimatorMixin, RegressorMixin, Predictor):
+    """A regressor fitted to log y that predicts y.
 
     Args:
         regressor: any regressor with `predict_dist`.
 
     Attributes:
-        regressor_: the fitted one, of log y.
+        regressor_: the fitted regressor of log y.
     """
 
     @no_type_check  # scikit-learn: settings are looked at in fit
@@ -30,7 +31,18 @@ class LogTarget(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.regressor = regressor
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LogTarget":
-        """Fit to log y."""
+        """Fit to log y.
+
+        Args:
+            X: (n, d) inputs, as the regressor takes them.
+            y: (n,) numbers above zero.
+            sample_weight: how often each row counts.
+        """
+        if not hasattr(self.regressor, "predict_dist"):
+            raise InputError(
+                f"{type(self.regressor).__name__} has no predict_dist; give a regressor "
+                "that predicts distributions."
+            )
         y = column_or_1d(y, warn=True).astype(np.float64)
         present = np.ones(len(y), bool)
         if sample_weight is not None:
@@ -42,9 +54,9 @@ class LogTarget(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
                 f"y is {y[row]:g} in row {row}; a logarithm needs numbers above zero."
             )
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        z = np.log(np.where(present, y, 1.0))
+        log_y = np.log(np.where(present, y, 1.0))
         fresh: Any = clone(self.regressor)
-        self.regressor_ = fresh.fit(X, z, **weights)
+        self.regressor_ = fresh.fit(X, log_y, **weights)
         self.n_features_in_ = self.regressor_.n_features_in_
         return self
 
@@ -52,16 +64,6 @@ class LogTarget(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         """p(y | x) for each row."""
         check_is_fitted(self)
         return Exponentiated(self.regressor_.predict_dist(X))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """E[y | x] of each row."""
-        return self.predict_dist(X).mean
-
-    def predict_interval(
-        self, X: Any, coverage: float = 0.9
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper ends of the central predictive interval."""
-        return self.predict_dist(X).interval(coverage)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

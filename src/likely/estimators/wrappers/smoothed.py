@@ -1,6 +1,6 @@
-r"""Frequencies that are never zero: one vote more, for what is common (additive smoothing).
+r"""Frequencies that are never zero: additive smoothing of the votes of a classifier.
 
-Votes of k neighbours or of T trees can all be for one class, and then the others are
+The votes of k neighbours or of k trees can all be for one class, and then the others are
 impossible; one such row costs a held-out likelihood more than all the rest. With one vote
 more, spread over the classes as they are in the data,
 
@@ -10,25 +10,27 @@ $$p(c \mid x) = \frac{k\, f_c(x) + π_c}{k + 1}.$$
 from typing import Any, no_type_check
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from likely.core.checks import check_weights
-from likely.families import Bernoulli, Categorical, Predictive
+from likely.base.labels import frequency_distribution
+from likely.base.predictor import Predictor
+from likely.base.rows import weights_of
+from likely.families import Predictive
 
 
-class SmoothedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """A classifier by votes, with one vote more.
+class SmoothedClassifier(MetaEstimatorMixin, ClassifierMixin, Predictor):
+    """A classifier by votes, with one vote more for the classes as they are in the data.
 
     Args:
         classifier: what gives frequencies as `predict_proba`.
         votes: k, how many votes those are made of.
 
     Attributes:
-        classifier_: the fitted one.
+        classifier_: the fitted classifier.
         classes_: the labels, sorted.
-        prior_: (c,) π.
+        prior_: (c,) π, the weighted share of each class.
     """
 
     @no_type_check  # scikit-learn: settings are looked at in fit
@@ -40,13 +42,12 @@ class SmoothedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Fit the classifier, and count the classes.
 
         Args:
-            X: (n, d) inputs.
+            X: (n, d) inputs, as the classifier takes them.
             y: (n,) classes.
             sample_weight: how often each row counts.
         """
         y = column_or_1d(y, warn=True)
-        n = len(y)
-        w = check_weights(np.ones(n) if sample_weight is None else sample_weight, n)
+        w = weights_of(sample_weight, len(y))
         fresh: Any = clone(self.classifier)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.classifier_ = fresh.fit(X, y, **weights)
@@ -57,25 +58,16 @@ class SmoothedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.prior_ = count / count.sum()
         return self
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """(n, c) probabilities, classes in the order of `classes_`."""
-        check_is_fitted(self)
-        k = float(self.votes)
-        return (k * self.classifier_.predict_proba(X) + self.prior_) / (k + 1)
-
     def predict_dist(self, X: Any) -> Predictive:
         """p(y | x) for each row."""
-        logs = np.log(self.predict_proba(X))
-        if len(self.classes_) == 2:
-            return Predictive(Bernoulli(), logs[:, 1:] - logs[:, :1], self.classes_)
-        return Predictive(Categorical(len(self.classes_)), logs, self.classes_)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of each row."""
-        best = self.predict_proba(X).argmax(1)
-        return self.classes_[best]
+        return frequency_distribution(self._probs(X), self.classes_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.classifier).input_tags
         return tags
+
+    def _probs(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        k = float(self.votes)
+        return (k * self.classifier_.predict_proba(X) + self.prior_) / (k + 1)

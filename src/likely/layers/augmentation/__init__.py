@@ -1,1 +1,1 @@
-"""Random changes of images in training."""
+"""Data augmentation: random changes of images in training."""

@@ -1,14 +1,14 @@
-r"""Augmentation: other images with the same label, made while training.
+r"""Data augmentation: random changes of the training images that keep their label.
 
-Each step draws, for each of its images, a shift, a turn, a stretch, a mirror and so on,
-all of them functions of (seed, step); the drawing and the resampling are part of the
-training program. Moves act together as one map (`warp`), so an image is interpolated
-once. Amounts of brightness and noise are in units of the data's spread, which is what
-the network sees; 0 is its mean.
+Each training step draws a shift, rotation, scale, mirror image and so on for each of its
+images, as a function of (seed, step); drawing and resampling are part of the compiled
+training program. The geometric changes act as one affine map (`warp`), so an image is
+interpolated once. Brightness and noise are in units of the standardised images that the
+network gets: their mean is 0 and their standard deviation 1.
 
-Mixup shows $λx_i + (1-λ)x_j$ with $λ \sim$ Beta(a, a), one λ a step and the loss
-$λ\,l(y_i) + (1-λ)\,l(y_j)$. Here each row draws one of both targets, $y_i$ with probability
-λ: on average the same loss, for any family and without a soft label.
+Mixup trains on $λx_i + (1-λ)x_j$ with the loss $λ\,l(y_i) + (1-λ)\,l(y_j)$ and
+$λ \sim$ Beta(a, a), one λ per step. Here each row draws one of the two targets, $y_i$ with
+probability λ: the same loss in expectation, for any family and without soft labels.
 """
 
 from typing import Any
@@ -24,13 +24,13 @@ from likely.core.precision import number
 from likely.layers.augmentation.warp import affine, warp
 from likely.typing import Batch, Key
 
-SHARES = ("shift", "flip", "crop", "erase")
+FRACTIONS = ("shift", "flip", "crop", "erase")
 POSITIVE = ("crop", "mixup")
-AMOUNTS = (*SHARES, "rotate", "scale", "brightness", "noise", "mixup")
+AMOUNTS = (*FRACTIONS, "rotate", "scale", "brightness", "noise", "mixup")
 
 
 def _amount(value: Any) -> Any:
-    """None is none; a number is an array, so that another one compiles nothing."""
+    """An amount as an array, so that another value compiles nothing; None stays None."""
     return value if value is None or isinstance(value, jax.Array) else number(value)
 
 
@@ -39,21 +39,24 @@ def _field() -> Any:
 
 
 class Augmentation(eqx.Module):
-    """How much images are changed at random; what is None is left alone.
+    """Random changes of images; a change whose amount is None is not made.
 
     Args:
-        shift: the longest way up, down, left and right, as a share of the side.
-        rotate: the largest turn either way, in degrees.
-        scale: the largest stretch: 0.2 is between 1/1.2 and 1.2 times the size.
-        flip: the probability to mirror left and right.
-        crop: the smallest share of the side that is cut out and shown at full size.
-        erase: the largest share of the side of a box that is set to 0, the mean.
-        brightness: the most that is added to all pixels of an image.
-        noise: standard deviation of what is added to each pixel.
-        mixup: a of Beta(a, a), such as 0.2.
-        edges: what is beyond the edges: "nearest" the pixel there, "zero" the mean, or
-            "cyclic" the other side.
-        targets: what mixup does to y: "draw" one of both, or "mean" for numbers.
+        shift: the largest shift in each direction, as a fraction of the image side.
+        rotate: the largest rotation in either direction, in degrees.
+        scale: the largest change of size: 0.2 is between 1/1.2 and 1.2 times the size.
+        flip: the probability of a left-right mirror image.
+        crop: the smallest side of a random crop, as a fraction of the image side; the
+            crop is resized to the full size.
+        erase: the largest side of a random box that is set to 0, as a fraction of the
+            image side.
+        brightness: the largest number that is added to all pixels of an image.
+        noise: the standard deviation of the noise added to each pixel.
+        mixup: the parameter a of Beta(a, a), such as 0.2.
+        edges: the pixels beyond the edges: "nearest" repeats the edge, "zero" fills with
+            0, "cyclic" continues at the opposite edge.
+        targets: how mixup treats y: "draw" takes one of the two targets, "mean" averages
+            them.
     """
 
     shift: Any = _field()
@@ -70,32 +73,33 @@ class Augmentation(eqx.Module):
 
     def __check_init__(self):
         for name in AMOUNTS:
-            value, most = getattr(self, name), 1.0 if name in SHARES else float("inf")
+            value = getattr(self, name)
+            largest = 1.0 if name in FRACTIONS else float("inf")
             if value is None or isinstance(value, jax.Array):
                 continue
-            if not 0 <= value <= most or (name in POSITIVE and value == 0):
-                least = "above 0" if name in POSITIVE else "of at least 0"
-                end = " and at most 1" if name in SHARES else ""
-                raise InputError(f"{name} is {value:g}; give a number {least}{end}.")
+            if not 0 <= value <= largest or (name in POSITIVE and value == 0):
+                low = "above 0" if name in POSITIVE else "of at least 0"
+                high = " and at most 1" if name in FRACTIONS else ""
+                raise InputError(f"{name} is {value:g}; give a number {low}{high}.")
         if self.targets not in ("draw", "mean"):
             raise InputError(f'targets is {self.targets!r}; give "draw" or "mean".')
 
     @property
     def moves(self) -> bool:
-        """Whether pixels change their places."""
+        """Whether any geometric change is made."""
         given = (self.shift, self.rotate, self.scale, self.flip, self.crop)
         return any(amount is not None for amount in given)
 
     def __call__(self, params: PyTree, batch: Batch, key: Key) -> tuple[PyTree, Batch]:
-        """The batch of one step, changed; a `Disturbance` of first-order solvers."""
+        """The parameters and the augmented batch: a `Perturbation` of first-order solvers."""
         return params, self.batch(batch, key)
 
     def batch(self, batch: Batch, key: Key) -> Batch:
-        """Images and, where y has a value for each pixel, their targets, changed alike."""
+        """The augmented batch; targets with a value for each pixel move with the images."""
         x, y, w = batch
         if x.ndim != 4:
             raise InputError(
-                f"augmentation changes images (n, h, w, c) but got rows of shape "
+                f"augmentation needs images (n, h, w, c) but got rows of shape "
                 f"{x.shape[1:]}."
             )
         k_move, k_look, k_mix = jax.random.split(key, 3)
@@ -109,45 +113,49 @@ class Augmentation(eqx.Module):
         return Batch(x, y, w) if self.mixup is None else self.mixed(x, y, w, k_mix)
 
     def images(self, X: Float[Array, "n h w c"], key: Key) -> Float[Array, "n h w c"]:
-        """The images alone, changed."""
-        nothing = jnp.zeros(len(X), X.dtype)
-        return self.batch(Batch(X, nothing, nothing + 1), key).x
+        """The augmented images, without targets."""
+        zeros = jnp.zeros(len(X), X.dtype)
+        return self.batch(Batch(X, zeros, zeros + 1), key).x
 
     def map(
         self, shape: tuple[int, ...], dtype: Any, key: Key
     ) -> tuple[Float[Array, "n 2 2"], Float[Array, "n 2"]]:
-        """A and b of each image: where its pixels come from."""
+        """A and b of the affine map from output to input pixels, for each image."""
         n, h, w, _ = shape
         keys = jax.random.split(key, 6)
 
-        def within(k: Key, most: Any, *size: int) -> Array:
-            return jax.random.uniform(k, size, dtype, -1, 1) * jnp.asarray(most, dtype)
+        def within(k: Key, limit: Any, *size: int) -> Array:
+            return jax.random.uniform(k, size, dtype, -1, 1) * jnp.asarray(limit, dtype)
 
-        turn, zoom, mirror = jnp.zeros(n, dtype), jnp.ones(n, dtype), 1.0
+        angle, zoom, mirror = jnp.zeros(n, dtype), jnp.ones(n, dtype), 1.0
         b = jnp.zeros((n, 2), dtype)
         if self.rotate is not None:
-            turn = within(keys[0], self.rotate, n) * jnp.pi / 180
+            angle = within(keys[0], self.rotate, n) * jnp.pi / 180
         if self.scale is not None:
-            zoom = jnp.exp(within(keys[1], 1.0, n) * jnp.log1p(_as(self.scale, dtype)))
+            zoom = jnp.exp(
+                within(keys[1], 1.0, n) * jnp.log1p(_cast(self.scale, dtype))
+            )
         if self.flip is not None:
-            mirrored = jax.random.uniform(keys[2], (n,), dtype) < _as(self.flip, dtype)
+            mirrored = jax.random.uniform(keys[2], (n,), dtype) < _cast(
+                self.flip, dtype
+            )
             mirror = jnp.where(mirrored, -1.0, 1.0).astype(dtype)
         if self.shift is not None:
             b = b + within(keys[3], self.shift, n, 2)
         if self.crop is not None:
-            least = _as(self.crop, dtype)
-            side = least + (1 - least) * jax.random.uniform(keys[4], (n,), dtype)
+            smallest = _cast(self.crop, dtype)
+            side = smallest + (1 - smallest) * jax.random.uniform(keys[4], (n,), dtype)
             zoom = zoom / side
             b = b + (1 - side)[:, None] / 2 * within(keys[5], 1.0, n, 2)
-        return affine(turn, zoom * mirror, zoom), b * jnp.array([[h, w]], dtype)
+        return affine(angle, zoom * mirror, zoom), b * jnp.array([[h, w]], dtype)
 
     def look(self, x: Float[Array, "n h w c"], key: Key) -> Float[Array, "n h w c"]:
-        """What changes values and not places."""
+        """The images after erasing, brightness and noise."""
         n, h, w, _ = x.shape
         k_box, k_bright, k_noise = jax.random.split(key, 3)
         if self.erase is not None:
             size, top, left = jax.random.uniform(k_box, (3, n, 1), x.dtype)
-            size = size * _as(self.erase, x.dtype)
+            size = size * _cast(self.erase, x.dtype)
             rows, columns = jnp.arange(h)[None] / h, jnp.arange(w)[None] / w
             top, left = top * (1 - size), left * (1 - size)
             inside = (rows >= top) & (rows < top + size)
@@ -156,32 +164,32 @@ class Augmentation(eqx.Module):
             x = jnp.where(hidden[..., None], 0.0, x)
         if self.brightness is not None:
             more = jax.random.uniform(k_bright, (n, 1, 1, 1), x.dtype, -1, 1)
-            x = x + more * _as(self.brightness, x.dtype)
+            x = x + more * _cast(self.brightness, x.dtype)
         if self.noise is not None:
             more = jax.random.normal(k_noise, x.shape, x.dtype)
-            x = x + more * _as(self.noise, x.dtype)
+            x = x + more * _cast(self.noise, x.dtype)
         return x
 
     def mixed(self, x: Array, y: Array, w: Array, key: Key) -> Batch:
-        """Each image with a little of another; an absent row lends nothing."""
+        """Mixup: each image mixed with another; rows of weight 0 are not mixed in."""
         k_share, k_other, k_coin = jax.random.split(key, 3)
         a = jnp.asarray(self.mixup, x.dtype)
         other = permutation(k_other, len(x))
         share = jnp.where(
             (w > 0) & (w[other] > 0), jax.random.beta(k_share, a, a), 1.0
         ).astype(x.dtype)  # (n,)
-        x = _mean(share, x, x[other])
+        x = _mix(share, x, x[other])
         if self.targets == "mean":
-            return Batch(x, _mean(share, y, y[other]), _mean(share, w, w[other]))
+            return Batch(x, _mix(share, y, y[other]), _mix(share, w, w[other]))
         own = jax.random.uniform(k_coin, share.shape, share.dtype) < share
         chosen = jnp.where(own, jnp.arange(len(x)), other)
         return Batch(x, y[chosen], w[chosen])
 
 
-def _as(amount: Any, dtype: Any) -> Array:
+def _cast(amount: Any, dtype: Any) -> Array:
     return jnp.asarray(amount, dtype)
 
 
-def _mean(share: Float[Array, " n"], a: Array, b: Array) -> Array:
+def _mix(share: Float[Array, " n"], a: Array, b: Array) -> Array:
     share = share.reshape(-1, *[1] * (a.ndim - 1)).astype(a.dtype)
     return share * a + (1 - share) * b

@@ -1,7 +1,7 @@
-r"""Images shifted, turned and stretched: each pixel is looked up where it came from.
+r"""Affine transformations of images.
 
-The place p of the result, seen from the middle of the image, shows what was at
-$q = A p + b$; between pixels the value is bilinear, or that of the nearest one.
+The output pixel at p, measured from the centre of the image, has the value of the input
+at $q = A p + b$, by bilinear interpolation or from the nearest pixel.
 """
 
 import jax
@@ -21,28 +21,29 @@ def warp(
     edges: str = "nearest",
     smooth: bool = True,
 ) -> Num[Array, "n h w c"]:
-    """Every image under its own affine map.
+    """Apply to every image its own affine map.
 
     Args:
         X: images.
-        A: from places of the result to places of X, rows then columns.
-        b: in pixels.
-        edges: what lies outside: "nearest" the pixel of the edge, "zero", or "cyclic"
-            the other side.
-        smooth: bilinear; False takes the nearest pixel, as labels need it.
+        A: the linear maps from output to input coordinates (row, column).
+        b: the shifts, in pixels.
+        edges: the values outside: "nearest" repeats the edge, "zero" fills with 0,
+            "cyclic" continues at the opposite edge.
+        smooth: True interpolates bilinearly; False takes the nearest pixel, as maps of
+            labels need.
     """
     if edges not in EDGES:
         raise InputError(f"edges is {edges!r}; give one of {', '.join(EDGES)}.")
     n, h, w, c = X.shape
-    middle = jnp.array([(h - 1) / 2, (w - 1) / 2], A.dtype)
+    centre = jnp.array([(h - 1) / 2, (w - 1) / 2], A.dtype)
     grid = jnp.stack(jnp.meshgrid(jnp.arange(h), jnp.arange(w), indexing="ij"), -1)
-    p = grid.reshape(1, h * w, 2).astype(A.dtype) - middle[None, None]
-    q = (p[:, :, None, :] * A[:, None]).sum(-1) + (b + middle[None])[:, None]
+    p = grid.reshape(1, h * w, 2).astype(A.dtype) - centre[None, None]
+    q = (p[:, :, None, :] * A[:, None]).sum(-1) + (b + centre[None])[:, None]
     rows = X.reshape(n, h * w, c)
 
-    def at(place: Array) -> Array:
-        """The pixels at whole places (n, h·w, 2)."""
-        i, j = place[..., 0], place[..., 1]
+    def at(index: Array) -> Array:
+        """The pixels at these indices (n, h·w, 2)."""
+        i, j = index[..., 0], index[..., 1]
         inside = (i >= 0) & (i < h) & (j >= 0) & (j < w)
         if edges == "cyclic":
             i, j = i % h, j % w
@@ -54,12 +55,12 @@ def warp(
     if not smooth:
         return at(jnp.round(q).astype(jnp.int32)).reshape(X.shape)
     low = jnp.floor(q)
-    share, place = (q - low).astype(X.dtype), low.astype(jnp.int32)
-    down, right = share[..., :1], share[..., 1:]
+    fraction, index = (q - low).astype(X.dtype), low.astype(jnp.int32)
+    down, right = fraction[..., :1], fraction[..., 1:]
 
     def pair(i: int) -> Array:
-        left = at(place + jnp.array([[[i, 0]]]))
-        return left + right * (at(place + jnp.array([[[i, 1]]])) - left)
+        left = at(index + jnp.array([[[i, 0]]]))
+        return left + right * (at(index + jnp.array([[[i, 1]]])) - left)
 
     upper = pair(0)
     return (upper + down * (pair(1) - upper)).reshape(X.shape)
@@ -68,14 +69,14 @@ def warp(
 def affine(
     turn: Float[Array, " n"], across: Float[Array, " n"], down: Float[Array, " n"]
 ) -> Float[Array, "n 2 2"]:
-    """A of a turn by an angle (anticlockwise as seen), after a stretch of both axes.
+    """A of a rotation by an angle (anticlockwise as seen), after a scaling of both axes.
 
     Args:
-        turn: in radians.
-        across: how wide an image becomes; below 0 it is mirrored.
-        down: how high.
+        turn: the angle, in radians.
+        across: the factor of the width; a negative one mirrors the image.
+        down: the factor of the height.
     """
     cos, sin = jnp.cos(turn), jnp.sin(turn)
-    # rows grow downwards: the way back from the result turns clockwise
-    turned = jnp.stack([jnp.stack([cos, sin], -1), jnp.stack([-sin, cos], -1)], -2)
-    return turned / jnp.stack([down, across], -1)[:, :, None]
+    # rows grow downwards, and the map goes from output to input: it rotates clockwise
+    rotation = jnp.stack([jnp.stack([cos, sin], -1), jnp.stack([-sin, cos], -1)], -2)
+    return rotation / jnp.stack([down, across], -1)[:, :, None]

@@ -1,1 +1,1 @@
-"""Layers made of layers: chains, residual and skip connections, recording."""
+"""Layers made of layers: chains, residual and skip connections, recorded values."""

@@ -1,4 +1,4 @@
-"""Layers one after another, with their keys and states threaded."""
+"""Sequential composition of layers, with their random keys and states."""
 
 import importlib
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from likely.typing import Key, Model, State
 
 
 class Pointwise(eqx.Module):
-    """A function of the values alone, such as an activation, as a layer."""
+    """A function of the values alone, such as an activation, as a layer without state."""
 
     function: Callable = eqx.field(static=True)
 
@@ -23,14 +23,14 @@ class Pointwise(eqx.Module):
         return self.function(X), state
 
     def __reduce__(self):
-        """By the name of the function: compiled ones cannot be pickled as they are."""
+        """Pickle by the name of the function: compiled functions cannot be pickled."""
         return _pointwise, (self.function.__module__, self.function.__name__)
 
 
 def _pointwise(module: str, name: str) -> "Pointwise":
-    """The layer of a function that has this name."""
-    for place in ("jax.nn", "jax.numpy", module):
-        found = getattr(importlib.import_module(place), name, None)
+    """The `Pointwise` layer of the function with this name."""
+    for source in ("jax.nn", "jax.numpy", module):
+        found = getattr(importlib.import_module(source), name, None)
         if found is not None:
             return Pointwise(found)
     raise AttributeError(f"there is no function {name!r} in {module}")
@@ -39,7 +39,7 @@ def _pointwise(module: str, name: str) -> "Pointwise":
 class Chain(eqx.Module):
     """x → layer₁ → ... → layer_l; plain functions become `Pointwise` layers.
 
-    `state` is a tuple with an entry for each layer, or None where no layer has any.
+    `state` is a tuple with an entry for each layer, or None if no layer has state.
     """
 
     layers: tuple[Model, ...]
@@ -48,7 +48,7 @@ class Chain(eqx.Module):
         self.layers = tuple(map(as_layer, layers))
 
     def initial_state(self) -> State:
-        """The states that the layers start with."""
+        """The initial states of the layers."""
         states = tuple(initial_state(layer) for layer in self.layers)
         return None if all(s is None for s in states) else states
 
@@ -60,22 +60,22 @@ class Chain(eqx.Module):
         key: Key | None = None,
         state: State = None,
     ) -> tuple[Float[Array, "n ..."], State]:
-        """Apply the layers in order; `layers.record` shows what each of them makes."""
+        """Apply the layers in order; `layers.record` returns the output of each of them."""
         size = len(self.layers)
         keys = [None] * size if key is None else jax.random.split(key, size)
-        states, moved = state or (None,) * size, []
+        states, updated = state or (None,) * size, []
         for layer, k, s in zip(self.layers, keys, states, strict=True):
             X, s = layer(X, w=w, key=k, state=s)
-            moved.append(s)
-        return X, None if state is None else tuple(moved)
+            updated.append(s)
+        return X, None if state is None else tuple(updated)
 
 
 def as_layer(layer: Any) -> Any:
-    """A layer as it is; a plain function as a `Pointwise` layer."""
+    """A layer unchanged; a plain function as a `Pointwise` layer."""
     return layer if isinstance(layer, eqx.Module) else Pointwise(layer)
 
 
 def initial_state(model: Model | None) -> State:
-    """The state that a model starts with: None unless a layer keeps statistics."""
+    """The initial state of a model: None unless a layer keeps running statistics."""
     start = getattr(model, "initial_state", None)
     return None if start is None else start()

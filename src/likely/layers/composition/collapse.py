@@ -1,4 +1,4 @@
-r"""Linear maps that meet become one: what is left of depth without nonlinearity."""
+r"""Adjacent linear layers as one: depth without a nonlinearity adds nothing."""
 
 import equinox as eqx
 
@@ -8,7 +8,7 @@ from likely.layers.units.dense import Dense
 
 
 def collapse(first: Dense, second: Dense) -> Dense:
-    r"""The one layer that equals two: $W = W_1 W_2$, $b = b_1 W_2 + b_2$."""
+    r"""The one layer that equals two consecutive ones: $W = W_1 W_2$, $b = b_1 W_2 + b_2$."""
     weight = first.weight @ second.weight
     bias = second.bias
     if first.bias is not None:
@@ -22,16 +22,16 @@ def collapse(first: Dense, second: Dense) -> Dense:
 
 
 def compose(first: Chain, second: Chain) -> Chain:
-    r"""x → second(first(x)) as one network, in which the layers that meet are one.
+    r"""x → second(first(x)) as one network, with the two adjacent linear layers merged.
 
-    Two networks with one hidden layer make one with two: with the output $φ$ of the
-    first and the hidden layer $θ'$ of the second its new weights are $φ θ'$ and its
-    biases $φ_0 θ' + θ'_0$, so they are not free: a matrix of rank 1 for one output.
+    Two networks with one hidden layer each make one with two. With the output weights $φ$
+    of the first and the hidden weights $θ'$ of the second, the merged weights are $φ θ'$
+    and the biases $φ_0 θ' + θ'_0$: for a single output a matrix of rank 1.
     """
     last, start = first.layers[-1], second.layers[0]
     if not (isinstance(last, Dense) and isinstance(start, Dense)):
         raise InputError(
-            f"the networks meet in {type(last).__name__} and {type(start).__name__}; "
-            "give networks that end and begin with a Dense layer."
+            f"the first network ends with {type(last).__name__} and the second begins with "
+            f"{type(start).__name__}; both have to be Dense layers."
         )
     return Chain(*first.layers[:-1], collapse(last, start), *second.layers[1:])

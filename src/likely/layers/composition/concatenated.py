@@ -1,4 +1,4 @@
-"""The skip connection that concatenates: (f(x), x) side by side."""
+"""The skip connection that concatenates: (f(x), x) along the channels."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -10,10 +10,10 @@ from likely.typing import Key, Model, State
 
 
 class Concatenated(eqx.Module):
-    """What the block makes, and after it what came in, along the last axis.
+    """The output of the block followed by its input, concatenated along the last axis.
 
-    As `Residual` adds, this one keeps both: an hourglass inside another one sees coarse
-    features and fine ones together.
+    `Residual` adds the two instead. In a U-Net this lets later layers use coarse and fine
+    features together.
     """
 
     block: Model
@@ -31,11 +31,11 @@ class Concatenated(eqx.Module):
         state: State = None,
     ) -> tuple[Float[Array, "n ..."], State]:
         """(f(x), x)."""
-        made, state = self.block(X, w=w, key=key, state=state)
-        if made.shape[:-1] != X.shape[:-1]:
+        output, state = self.block(X, w=w, key=key, state=state)
+        if output.shape[:-1] != X.shape[:-1]:
             raise InputError(
-                f"the block makes shape {made.shape} of {X.shape}; to stand side by "
-                "side they need the same positions. Give sizes that can be halved as "
-                "often as the network does."
+                f"the block turns shape {X.shape} into {output.shape}; to be concatenated "
+                "they need the same positions. Give sizes that can be halved as often as "
+                "the network halves them."
             )
-        return jnp.concatenate([made, X], -1), state
+        return jnp.concatenate([output, X], -1), state

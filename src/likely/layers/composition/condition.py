@@ -1,7 +1,7 @@
-r"""Networks that are told something beside their input: a time, a class.
+r"""Networks that are conditioned on something beside their input: a time, a class.
 
-A condition reaches every `Shifted` layer inside a network without passing through the
-layers between: `Conditional` binds it, and what is left is a network as any other.
+`Conditional` gives the condition to every `Shifted` layer inside a network directly, not
+through the layers between; the result is an ordinary network of the input.
 """
 
 from typing import Any
@@ -19,21 +19,21 @@ from likely.typing import Key, Model, State
 
 
 class Shifted(eqx.Module):
-    r"""$x_{i,o} + (Vc)_o$: every channel moved by a linear function of the condition c."""
+    r"""$x_{i,o} + (Vc)_o$: each channel plus a linear function of the condition c."""
 
     dense: Dense
     shift: Float[Array, "n o"] | None = None
-    """Vc, once c is known."""
+    """Vc, once the condition is bound; None before."""
 
     @classmethod
     def of(
         cls, n_condition: int, channels: int, *, init: Initializer = "he", key: Key
     ) -> "Shifted":
-        """With first weights."""
+        """A layer with initial weights V of shape (n_condition, channels)."""
         return cls(Dense(n_condition, channels, bias=False, init=init, key=key))
 
     def given(self, c: Float[Array, "n e"]) -> "Shifted":
-        """The layer that knows its condition."""
+        """The layer with its condition bound."""
         return Shifted(self.dense, self.dense(c)[0])
 
     def __call__(
@@ -44,10 +44,10 @@ class Shifted(eqx.Module):
         key=None,
         state: State = None,
     ) -> tuple[Float[Array, "n *positions o"], State]:
-        """Move the channels."""
+        """Shift the channels."""
         if self.shift is None:
             raise InputError(
-                "this network is told a condition and got none; wrap it in "
+                "this network needs a condition and got none; wrap it in "
                 "Conditional(model, embedding) and call that with (X, condition)."
             )
         shift = jnp.expand_dims(self.shift, range(1, X.ndim - 1))
@@ -55,7 +55,7 @@ class Shifted(eqx.Module):
 
 
 class Conditional(eqx.Module):
-    """A network and what makes features of its condition; called with (X, condition)."""
+    """A network and the embedding of its condition; called with (X, condition)."""
 
     model: Model
     embedding: Model
@@ -73,17 +73,17 @@ class Conditional(eqx.Module):
         key: Key | None = None,
         state: State = None,
     ) -> tuple[Float[Array, "n ..."], State]:
-        """The network of X, given the condition."""
+        """The output of the network for X, given the condition."""
         rows, condition = X
         inner, outer = state or (None, None)
-        here, there = (None, None) if key is None else jax.random.split(key)
-        c, outer = self.embedding(condition, w=w, key=there, state=outer)
-        y, inner = bound(self.model, c)(rows, w=w, key=here, state=inner)
+        k_model, k_embedding = (None, None) if key is None else jax.random.split(key)
+        c, outer = self.embedding(condition, w=w, key=k_embedding, state=outer)
+        y, inner = bind_condition(self.model, c)(rows, w=w, key=k_model, state=inner)
         return y, None if state is None else (inner, outer)
 
 
-def bound(model: Any, c: Float[Array, "n e"]) -> Any:
-    """The model in which every `Shifted` layer knows the condition."""
+def bind_condition(model: Any, c: Float[Array, "n e"]) -> Any:
+    """The model with the condition bound in every `Shifted` layer."""
 
     def is_shifted(node: Any) -> bool:
         return isinstance(node, Shifted)
@@ -98,8 +98,8 @@ def bound(model: Any, c: Float[Array, "n e"]) -> Any:
 class Sinusoids(eqx.Module):
     r"""Features of a number t: $\sin(t\,ω_j)$ and $\cos(t\,ω_j)$.
 
-    The frequencies fall from 1 to 1/`longest`, each by the same factor, so that near and
-    far times both look different. A time from 0 to 1 wants `scale=1000` or so.
+    The frequencies fall geometrically from 1 to 1/`longest`, so that small and large
+    differences of t both show. For t from 0 to 1 use a `scale` of about 1000.
     """
 
     size: int = eqx.field(static=True)
@@ -110,13 +110,13 @@ class Sinusoids(eqx.Module):
         if self.size < 2 or self.size % 2:
             raise InputError(
                 f"size is {self.size}; half of the features are sines and half are "
-                "cosines: give an even number."
+                "cosines: give an even number of at least 2."
             )
 
     def __call__(
         self, X: Num[Array, " n"], *, w=None, key=None, state: State = None
     ) -> tuple[Float[Array, "n e"], State]:
-        """(n, size) features of n numbers."""
+        """The features (n, size) of n numbers."""
         half = self.size // 2
         omega = self.longest ** -(jnp.arange(half) / max(half - 1, 1))
         angle = self.scale * X.astype(omega.dtype)[:, None] * omega[None]

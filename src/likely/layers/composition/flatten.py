@@ -1,4 +1,4 @@
-"""From positions and channels to features."""
+"""Flattening: all positions and channels as one vector of features."""
 
 import math
 
@@ -14,5 +14,5 @@ class Flatten(eqx.Module):
     def __call__(
         self, X: Float[Array, "n ..."], *, w=None, key=None, state: State = None
     ) -> tuple[Float[Array, "n d"], State]:
-        """One axis of features."""
+        """Flatten each row."""
         return X.reshape(len(X), math.prod(X.shape[1:])), state

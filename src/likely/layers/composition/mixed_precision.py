@@ -1,4 +1,4 @@
-"""Compute in half precision, keep the parameters in single."""
+"""Mixed precision: compute in half precision, keep the parameters in single."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def cast(tree: PyTree, dtype: Any) -> PyTree:
 
 
 def check_dtype(dtype: str) -> None:
-    """Refuse what is no precision of real numbers."""
+    """Raise an error unless dtype is a supported floating-point type."""
     if dtype not in DTYPES:
         raise InputError(f"dtype is {dtype!r}; give one of {', '.join(DTYPES)}.")
 
@@ -32,10 +32,10 @@ def check_dtype(dtype: str) -> None:
 class MixedPrecision(eqx.Module):
     """A model that computes in `dtype` while its parameters keep their own.
 
-    Gradients come back in the precision of the parameters, since the cast is part of
-    what is differentiated; η comes out in it too, so that losses are sums of float32.
-    Norms take their statistics in float32 whatever comes in, and the running ones are
-    state, which is not cast.
+    Gradients have the precision of the parameters, since the cast is part of the
+    differentiated function; so has η, and losses are summed in float32. Normalisation
+    layers compute their statistics in float32, and running statistics are state, which
+    is not cast.
     """
 
     model: Model

@@ -1,4 +1,4 @@
-"""What every layer of a network makes: pre-activations, activations."""
+"""The output of every layer of a network: pre-activations, activations."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -13,22 +13,22 @@ from likely.typing import Key, State
 
 
 class Record(NamedTuple):
-    """One layer's part in a call."""
+    """One layer of a call and its output."""
 
     path: str
-    """Where it stands, such as `layers[2].block.layers[0]`."""
+    """The path of the layer in the model, such as `layers[2].block.layers[0]`."""
     layer: Any
     value: Any
-    """What it made."""
+    """The output of the layer."""
 
 
 def record(
     model: Any, X: Any, *, w: Any = None, key: Key | None = None, state: State = None
 ) -> list[Record]:
-    """The layers in the order of their work, those inside blocks too.
+    """The output of every layer in the order of computation, including those in blocks.
 
     The values are those of the call with the same arguments. The first one that is not
-    finite says which layer to blame.
+    finite shows which layer is at fault.
     """
     return list(_walk("", model, X, w, key, state))
 
@@ -42,14 +42,14 @@ def _walk(path: str, model: Any, X: Any, *rest: Any) -> Iterator[Record]:
         for i, (layer, k, s) in enumerate(
             zip(model.layers, keys, state or [None] * size, strict=True)
         ):
-            made = list(_walk(f"{path}.layers[{i}]", layer, X, w, k, s))
-            yield from made
-            X = made[-1].value
+            inner_records = list(_walk(f"{path}.layers[{i}]", layer, X, w, k, s))
+            yield from inner_records
+            X = inner_records[-1].value
         return
     if isinstance(model, Residual):
         inner, _ = state or (None, None)
-        here = None if again is None else jax.random.split(again)[0]
-        yield from _walk(f"{path}.block", model.block, X, w, here, inner)
+        k_block = None if again is None else jax.random.split(again)[0]
+        yield from _walk(f"{path}.block", model.block, X, w, k_block, inner)
     elif isinstance(model, Concatenated):
         yield from _walk(f"{path}.block", model.block, X, w, again, state)
     elif isinstance(model, MixedPrecision):

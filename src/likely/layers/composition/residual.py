@@ -9,10 +9,10 @@ from likely.typing import Key, Model, State
 
 
 class Residual(eqx.Module):
-    r"""$h + f(h)$, or $s(h) + f(h)$ where a shortcut s has to change the size.
+    r"""$h + f(h)$, or $s(h) + f(h)$ with a shortcut s where f changes the size.
 
-    If the last layer of f starts at zero (`Dense(..., init="zero")`) the block starts as
-    the identity, and still learns: that layer's own gradient is not zero.
+    If the last layer of f is initialised with zeros (`Dense(..., init="zero")`), the block
+    starts as the identity and still learns: the gradient of that layer is not zero.
     """
 
     block: Model
@@ -31,10 +31,10 @@ class Residual(eqx.Module):
         key: Key | None = None,
         state: State = None,
     ) -> tuple[Float[Array, "n ..."], State]:
-        """Add what the block makes to what comes in."""
+        """The output of the block plus the input, or the shortcut of it."""
         inner, outer = state or (None, None)
-        here, there = (None, None) if key is None else jax.random.split(key)
-        added, inner = self.block(X, w=w, key=here, state=inner)
+        k_block, k_shortcut = (None, None) if key is None else jax.random.split(key)
+        added, inner = self.block(X, w=w, key=k_block, state=inner)
         if self.shortcut is not None:
-            X, outer = self.shortcut(X, w=w, key=there, state=outer)
+            X, outer = self.shortcut(X, w=w, key=k_shortcut, state=outer)
         return X + added, None if state is None else (inner, outer)

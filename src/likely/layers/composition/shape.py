@@ -1,4 +1,4 @@
-"""The shape of what a model makes, without computing it."""
+"""The output shape of a model, without computing the output."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from likely.core.checks import InputError
-from likely.layers.convolution.correlation import Sliding, correlate
-from likely.layers.convolution.window import Padding, margins, per_axis
+from likely.layers.convolution.correlation import SlidingWindow, correlate
+from likely.layers.convolution.window import Padding, padding_widths, per_axis
 from likely.layers.units.initializers import Initializer, initializer
 from likely.typing import Key, State
 
@@ -19,29 +19,30 @@ EDGES = {"zero": "constant", "cyclic": "wrap", "reflected": "reflect"}
 
 
 class Convolution(eqx.Module):
-    r"""$z_{i,o} = b_o + \sum_{k,c} f_{k,c,o}\, x_{iS + kD - P,\,c}$ at each place i.
+    r"""$z_{i,o} = b_o + \sum_{k,c} f_{k,c,o}\, x_{iS + kD - P,\,c}$ at each output position i.
 
     Rows are sequences (n, t, c) or images (n, h, w, c): channels come last. The sum is a
-    correlation, as all libraries of networks have it; with `flipped` it is the
-    convolution of mathematics, whose filters run backwards. It learns $K^2 C C'/G + C'$
-    numbers on images. A size of 1 mixes the channels alone, `groups=n_in` none of them.
+    cross-correlation, as in other deep-learning libraries; `flipped=True` gives the
+    convolution of mathematics, whose filters run backwards. On images it has
+    $K^2 C C'/G + C'$ parameters. `size=1` mixes only the channels; `groups=n_in` is a
+    depthwise convolution, which mixes none of them.
 
     Args:
-        n_in: channels in.
-        n_out: channels out.
-        size: K, how many positions a filter sees: for all axes, or for each.
+        n_in: the number of input channels.
+        n_out: the number of output channels.
+        size: K, the filter size: one number for all axes, or one for each.
         axes: 1 for sequences, 2 for images.
-        stride: S, how far the filter moves from place to place.
-        padding: "same" (as many places as positions, over S), "valid" (only where the
-            whole filter fits), or P, positions to add on both sides.
-        edges: what is added: "zero", "cyclic" (the other end) or "reflected" (the
-            positions before the edge once more, in reverse).
-        dilation: D, how far apart are the positions that a filter sees.
-        groups: G, into how many groups that do not see each other the channels are cut.
-        flipped: whether filters run backwards, $x_{i-k}$ in place of $x_{i+k}$.
-        bias: whether there is a b.
+        stride: S, the step of the filter between output positions.
+        padding: "same" (input size divided by S, rounded up), "valid" (only where the
+            whole filter fits), or P, the number of positions to add on both sides.
+        edges: the values of the added positions: "zero", "cyclic" (from the opposite
+            edge) or "reflected" (mirrored at the edge, which is not repeated).
+        dilation: D, the distance between the input positions of a filter.
+        groups: G, the number of channel groups that are convolved separately.
+        flipped: whether to use $x_{i-k}$ instead of $x_{i+k}$.
+        bias: whether to add b.
         init: a name of `INITIALIZERS`, or ("gaussian", variance).
-        key: for the first filters.
+        key: the random key of the initial filters.
     """
 
     weight: Float[Array, "*size c o"]
@@ -75,17 +76,17 @@ class Convolution(eqx.Module):
         size = per_axis(size, check_axes(axes), "size")
         self.stride = per_axis(stride, axes, "stride")
         self.dilation = per_axis(dilation, axes, "dilation")
-        self.pads = margins(padding, size, self.dilation)
+        self.pads = padding_widths(padding, size, self.dilation)
         self.edges, self.flipped = edges, bool(flipped)
         self.groups = check_groups(n_in, n_out, groups)
         fans = math.prod(size) * n_in / groups, math.prod(size) * n_out / groups
         shape = (*size, n_in // self.groups, n_out)
-        self.weight = first_filters(shape, fans, init, key)
+        self.weight = initial_filters(shape, fans, init, key)
         self.bias = jnp.zeros(n_out) if bias else None
 
     @property
     def size(self) -> tuple[int, ...]:
-        """K for each axis."""
+        """The filter size K of each axis."""
         return self.weight.shape[:-2]
 
     def __call__(
@@ -95,46 +96,46 @@ class Convolution(eqx.Module):
         w=None,
         key=None,
         state: State = None,
-    ) -> tuple[Float[Array, "n *places o"], State]:
-        """The filters at every place, and b."""
+    ) -> tuple[Float[Array, "n *outputs o"], State]:
+        """Correlate the input with the filters and add b."""
         check_channels(X, self.weight.shape[-2] * self.groups, len(self.size), self)
         pads = self.pads
         if self.edges != "zero":
-            X, pads = self._extended(X), ((0, 0),) * len(pads)
+            X, pads = self._extend_edges(X), ((0, 0),) * len(pads)
         f = self.weight
         if self.flipped:
             f = jnp.flip(f, tuple(range(len(self.size))))
-        how = Sliding(
+        window = SlidingWindow(
             X.shape[1:-1], self.size, self.stride, pads, self.dilation, self.groups
         )
-        Z = correlate(*flat(X, f, how))
-        return plus_bias(Z.reshape(len(X), *how.places, -1), self.bias), state
+        Z = correlate(*as_images(X, f, window))
+        return add_bias(Z.reshape(len(X), *window.output_size, -1), self.bias), state
 
-    def _extended(self, X: Array) -> Array:
+    def _extend_edges(self, X: Array) -> Array:
         for axis, (pad, width) in enumerate(
             zip(self.pads, X.shape[1:-1], strict=True), 1
         ):
-            most = width - (self.edges == "reflected")
-            if max(pad) > most:
+            largest = width - (self.edges == "reflected")
+            if max(pad) > largest:
                 raise InputError(
                     f"{self.edges} padding adds {max(pad)} positions on axis {axis} of "
-                    f"an input with {width}; it can add at most {most}."
+                    f"an input with {width}; it can add at most {largest}."
                 )
         return jnp.pad(X, ((0, 0), *self.pads, (0, 0)), mode=EDGES[self.edges])
 
 
-# What convolution and its transpose share ---------------------------------------------
+# Shared by the convolution and its transpose -------------------------------------------
 
 
 def check_axes(axes: int) -> int:
-    """Refuse what is neither a sequence nor an image."""
+    """Raise an error unless there are one or two axes of positions."""
     if axes not in (1, 2):
         raise InputError(f"axes is {axes}; give 1 for sequences or 2 for images.")
     return axes
 
 
 def check_groups(n_in: int, n_out: int, groups: int) -> int:
-    """Refuse groups that do not come out even."""
+    """Raise an error unless the groups divide both numbers of channels."""
     if groups < 1 or n_in % groups or n_out % groups:
         raise InputError(
             f"{n_in} channels in and {n_out} out cannot be cut into {groups} groups; "
@@ -143,16 +144,16 @@ def check_groups(n_in: int, n_out: int, groups: int) -> int:
     return int(groups)
 
 
-def first_filters(
+def initial_filters(
     shape: tuple[int, ...], fans: tuple[float, float], init: Initializer, key: Key
 ) -> Float[Array, "*size c o"]:
-    """Filters of the initialiser's law; `fans` is how many values meet in one out, in."""
+    """Filters drawn from the initialiser; `fans` is (fan-in, fan-out)."""
     scale = initializer(init).variance(*fans) ** 0.5
     return jax.random.normal(key, shape) * scale if scale else jnp.zeros(shape)
 
 
 def check_channels(X: Array, channels: int, axes: int, layer: Any) -> None:
-    """Say what is wrong with the shape of a batch before it is traced any further."""
+    """Raise an error if a batch has the wrong number of axes or channels."""
     kind = "(n, t, c)" if axes == 1 else "(n, h, w, c)"
     name = type(layer).__name__
     if X.ndim != axes + 2:
@@ -162,28 +163,30 @@ def check_channels(X: Array, channels: int, axes: int, layer: Any) -> None:
         )
     if X.shape[-1] != channels:
         first = X.shape[1] == channels
-        hint = ", they seem to come first: np.moveaxis(X, 1, -1)" if first else ""
+        hint = "; they seem to come first: np.moveaxis(X, 1, -1)" if first else ""
         raise InputError(
             f"{name} takes {channels} channels, the last axis of {kind}, but got "
             f"{X.shape[-1]} in shape {X.shape}{hint}."
         )
 
 
-def flat(X: Array, f: Array, how: Sliding) -> tuple[Array, Array, Sliding]:
-    """Images as they are; sequences as images of width 1."""
+def as_images(
+    X: Array, f: Array, window: SlidingWindow
+) -> tuple[Array, Array, SlidingWindow]:
+    """Images unchanged; sequences as images of width 1."""
     if X.ndim == 4:
-        return X, f, how
-    wide = Sliding(
-        (*how.positions, 1),
-        (*how.size, 1),
-        (*how.stride, 1),
-        (*how.pads, (0, 0)),
-        (*how.dilation, 1),
-        how.groups,
+        return X, f, window
+    wide = SlidingWindow(
+        (*window.input_size, 1),
+        (*window.size, 1),
+        (*window.stride, 1),
+        (*window.pads, (0, 0)),
+        (*window.dilation, 1),
+        window.groups,
     )
     return X[:, :, None], f[:, None], wide
 
 
-def plus_bias(Z: Array, bias: Array | None) -> Array:
-    """Z + b, over the last axis."""
+def add_bias(Z: Array, bias: Array | None) -> Array:
+    """Z + b, with b along the last axis."""
     return Z if bias is None else Z + jnp.expand_dims(bias, range(Z.ndim - 1))

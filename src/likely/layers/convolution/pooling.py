@@ -13,37 +13,42 @@ from jaxtyping import Array, Float, UInt
 
 from likely.core.checks import InputError
 from likely.layers.convolution.convolution import check_axes, check_channels
-from likely.layers.convolution.window import Padding, margins, per_axis, places
+from likely.layers.convolution.window import (
+    Padding,
+    output_sizes,
+    padding_widths,
+    per_axis,
+)
 from likely.typing import State
 
 KINDS = ("max", "min", "mean")
 
 
-class Pooled(NamedTuple):
-    """The windows of a pooling."""
+class PoolingWindow(NamedTuple):
+    """The size, stride and padding of pooling windows."""
 
     size: tuple[int, ...]
     stride: tuple[int, ...]
     pads: tuple[tuple[int, int], ...]
 
-    def places(self, X: Any) -> tuple[int, ...]:
-        """How many windows there are along each axis."""
-        return places(
+    def output_size(self, X: Any) -> tuple[int, ...]:
+        """The number of windows along each axis."""
+        return output_sizes(
             X.shape[1:-1], self.size, self.stride, self.pads, (1,) * len(self.size)
         )
 
 
 class Pooling(eqx.Module):
-    r"""One value for each window of each channel: $\lfloor(W + 2P - F)/S\rfloor + 1$ places.
+    r"""One value for each window and channel; output size $\lfloor(W + 2P - F)/S\rfloor + 1$.
 
-    Windows may overlap (S < F). What is added at the edges by `padding` is no value: it is
-    never the largest, nor counted in the mean. The derivative of the largest goes to one
-    position, the first of those that are equally large.
+    Windows may overlap (S < F). Padded positions are ignored: they are never the maximum
+    and not counted in the mean. The gradient of a maximum goes to one position, the first
+    of those that are tied.
 
     Args:
-        size: F for all axes or for each; None is one window, of all positions, and
-            leaves no axes but n and c.
-        stride: S; None is F, windows side by side.
+        size: F, one number for all axes or one for each; None pools over all positions,
+            which gives an output of shape (n, c).
+        stride: S; None is F, so that windows do not overlap.
         kind: "max", "min" or "mean".
         padding: "valid", "same" or P, less than F.
         axes: 1 for sequences, 2 for images.
@@ -69,11 +74,11 @@ class Pooling(eqx.Module):
         self.size = None if size is None else per_axis(size, check, "size")
         window = self.size or (1,) * axes
         self.stride = window if stride is None else per_axis(stride, axes, "stride")
-        self.pads = margins(padding, window, (1,) * axes)
+        self.pads = padding_widths(padding, window, (1,) * axes)
         if any(max(p) >= f for p, f in zip(self.pads, window, strict=True) if max(p)):
             raise InputError(
                 f"padding is {padding!r} for windows of {window}; a window needs at "
-                "least one position that is there: give less than its size."
+                "least one position of the input: give less than its size."
             )
 
     def __call__(
@@ -83,120 +88,120 @@ class Pooling(eqx.Module):
         w=None,
         key=None,
         state: State = None,
-    ) -> tuple[Float[Array, "n *places c"], State]:
-        """A value for each window."""
+    ) -> tuple[Float[Array, "n *outputs c"], State]:
+        """Pool each window."""
         if self.size is None:
             over = tuple(range(1, X.ndim - 1))
             return getattr(X, self.kind)(over), state
         check_channels(X, X.shape[-1], len(self.size), self)
-        how = Pooled(self.size, self.stride, self.pads)
-        how.places(X)
+        window = PoolingWindow(self.size, self.stride, self.pads)
+        window.output_size(X)
         if self.kind == "mean":
-            return mean_pool(X, how), state
+            return mean_pool(X, window), state
         if self.kind == "min":
-            return -max_pool(-X, how), state
-        return max_pool(X, how), state
+            return -max_pool(-X, window), state
+        return max_pool(X, window), state
 
 
-# The mean -----------------------------------------------------------------------------
+# Mean pooling -------------------------------------------------------------------------
 
 
-def mean_pool(X: Array, how: Pooled) -> Array:
-    """The mean over the positions of each window that are there."""
-    if side_by_side(how):
-        tiles, over = tiled(X, how)
+def mean_pool(X: Array, window: PoolingWindow) -> Array:
+    """The mean of each window, without the padded positions."""
+    if is_tiling(window):
+        tiles, over = tiled(X, window)
         return tiles.mean(over)
-    total = reduce(jnp.add, slices(X, how, 0.0))
+    total = reduce(jnp.add, slices(X, window, 0.0))
     ones = np.ones((1, *X.shape[1:-1], 1), np.float32)
-    count = reduce(np.add, slices(ones, how, 0.0, np.pad))
+    count = reduce(np.add, slices(ones, window, 0.0, np.pad))
     return total / jnp.asarray(count, total.dtype)
 
 
-# The largest --------------------------------------------------------------------------
+# Max pooling --------------------------------------------------------------------------
 
 
-def plain_max_pool(X: Array, how: Pooled) -> Array:
-    """By JAX's own window reduction: the oracle."""
-    window, stride = (1, *how.size, 1), (1, *how.stride, 1)
-    pads = ((0, 0), *how.pads, (0, 0))
-    return jax.lax.reduce_window(X, -jnp.inf, jax.lax.max, window, stride, pads)
+def plain_max_pool(X: Array, window: PoolingWindow) -> Array:
+    """Max pooling by JAX's own window reduction: the reference of the tests."""
+    size, stride = (1, *window.size, 1), (1, *window.stride, 1)
+    pads = ((0, 0), *window.pads, (0, 0))
+    return jax.lax.reduce_window(X, -jnp.inf, jax.lax.max, size, stride, pads)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1,))
-def max_pool(X: Float[Array, "n *positions c"], how: Pooled) -> Array:
+def max_pool(X: Float[Array, "n *positions c"], window: PoolingWindow) -> Array:
     """The largest value of each window.
 
-    Its derivative is the one of the position where the largest stands. JAX's own way
-    back looks for that position again, window by window, seven times slower on a CPU.
+    The derivative is that of the maximal position. JAX's own backward pass searches for
+    that position again, window by window, which is seven times slower on a CPU.
     """
-    return reduce(jnp.maximum, slices(X, how, -jnp.inf))
+    return reduce(jnp.maximum, slices(X, window, -jnp.inf))
 
 
 @max_pool.defjvp
-def _max_pool_jvp(how, primals, tangents):
+def _max_pool_jvp(window, primals, tangents):
     (X,), (t,) = primals, tangents
-    y, at = max_and_place(X, how)
-    return y, pick(t, at, how)
+    y, at = max_and_index(X, window)
+    return y, take_indexed(t, at, window)
 
 
-def max_and_place(X: Array, how: Pooled) -> tuple[Array, UInt[Array, "..."]]:
-    """The largest value of each window, and its number within it (the first, if tied)."""
-    first, *others = slices(X, how, -jnp.inf)
-    y, at = first, jnp.zeros(first.shape, _small(how))
+def max_and_index(X: Array, window: PoolingWindow) -> tuple[Array, UInt[Array, "..."]]:
+    """The largest value of each window and its index in it (the first, if tied)."""
+    first, *others = slices(X, window, -jnp.inf)
+    y, at = first, jnp.zeros(first.shape, _index_dtype(window))
     for k, x in enumerate(others, 1):
         at = jnp.where(x > y, jnp.asarray(k, at.dtype), at)
         y = jnp.maximum(y, x)
     return y, at
 
 
-def pick(t: Array, at: Array, how: Pooled) -> Array:
-    """The value of each window at the place with that number; its transpose puts back."""
-    if side_by_side(how):
-        tiles, over = tiled(t, how)
-        number = np.arange(np.prod(how.size), dtype=at.dtype).reshape(how.size)
+def take_indexed(t: Array, at: Array, window: PoolingWindow) -> Array:
+    """The value of each window at the given index; the transpose scatters values back."""
+    if is_tiling(window):
+        tiles, over = tiled(t, window)
+        number = np.arange(np.prod(window.size), dtype=at.dtype).reshape(window.size)
         number = np.expand_dims(number, [a for a in range(tiles.ndim) if a not in over])
         here = jnp.expand_dims(at, over) == jnp.asarray(number)
         return jnp.where(here, tiles, 0).sum(over)
-    picked = [jnp.where(at == k, x, 0) for k, x in enumerate(slices(t, how, 0.0))]
+    picked = [jnp.where(at == k, x, 0) for k, x in enumerate(slices(t, window, 0.0))]
     return reduce(jnp.add, picked)
 
 
 # Windows ------------------------------------------------------------------------------
 
 
-def side_by_side(how: Pooled) -> bool:
-    """Whether windows tile the positions."""
-    return how.size == how.stride and not any(map(any, how.pads))
+def is_tiling(window: PoolingWindow) -> bool:
+    """Whether the windows cover the input without overlap or padding."""
+    return window.size == window.stride and not any(map(any, window.pads))
 
 
-def tiled(X: Array, how: Pooled) -> tuple[Array, tuple[int, ...]]:
-    """Rows cut into windows: (n, h', k, w', l, c), and the axes within them."""
+def tiled(X: Array, window: PoolingWindow) -> tuple[Array, tuple[int, ...]]:
+    """The input as windows, (n, h', k, w', l, c), and the axes inside a window."""
     n, *_, c = X.shape
-    count = how.places(X)
-    kept = tuple(slice(0, m * k) for m, k in zip(count, how.size, strict=True))
-    shape = [a for pair in zip(count, how.size, strict=True) for a in pair]
+    count = window.output_size(X)
+    kept = tuple(slice(0, m * k) for m, k in zip(count, window.size, strict=True))
+    shape = [a for pair in zip(count, window.size, strict=True) for a in pair]
     over = tuple(range(2, 2 + len(shape), 2))
     return X[(slice(None), *kept)].reshape(n, *shape, c), over
 
 
-def slices(X: Any, how: Pooled, fill: float, pad=jnp.pad) -> list:
+def slices(X: Any, window: PoolingWindow, fill: float, pad=jnp.pad) -> list:
     """The values at each position of the windows, one array for each position."""
-    count = how.places(X)
-    if any(map(any, how.pads)):
-        X = pad(X, ((0, 0), *how.pads, (0, 0)), constant_values=fill)
+    count = window.output_size(X)
+    if any(map(any, window.pads)):
+        X = pad(X, ((0, 0), *window.pads, (0, 0)), constant_values=fill)
     return [
         X[
             (
                 slice(None),
                 *(
                     slice(k, k + (m - 1) * s + 1, s)
-                    for k, m, s in zip(at, count, how.stride, strict=True)
+                    for k, m, s in zip(at, count, window.stride, strict=True)
                 ),
             )
         ]
-        for at in product(*map(range, how.size))
+        for at in product(*map(range, window.size))
     ]
 
 
-def _small(how: Pooled) -> Any:
-    return jnp.uint8 if np.prod(how.size) <= 256 else jnp.uint32
+def _index_dtype(window: PoolingWindow) -> Any:
+    return jnp.uint8 if np.prod(window.size) <= 256 else jnp.uint32

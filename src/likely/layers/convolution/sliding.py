@@ -1,8 +1,7 @@
-r"""How filters slide over images, and the correlation computed plainly: the oracle.
+r"""The geometry of a sliding filter, and cross-correlation by XLA's own convolution.
 
-Images are (n, h, w, c), filters (k, l, g, o) with the g
-channels of a group. On accelerators the plain versions are what
-runs: their libraries know these three maps.
+Images are (n, h, w, c), filters (k, l, g, o) with the g channels of a group. The plain
+versions run on accelerators and are the reference of the tests for the CPU versions.
 """
 
 from typing import NamedTuple
@@ -11,56 +10,60 @@ import jax
 from jax import ShapeDtypeStruct
 from jaxtyping import Array, Float
 
-from likely.layers.convolution.window import places
+from likely.layers.convolution.window import output_sizes
 
 Images = Float[Array, "n h w c"]
-Places = Float[Array, "n i j o"]
+Outputs = Float[Array, "n i j o"]
 Filters = Float[Array, "k l g o"]
 
 
-class Sliding(NamedTuple):
-    """How filters move over images."""
+class SlidingWindow(NamedTuple):
+    """The sizes, stride, padding, dilation and groups of filters that slide over images."""
 
-    positions: tuple[int, ...]
+    input_size: tuple[int, ...]
     """Height and width of the images."""
     size: tuple[int, ...]
     """Height and width of the filters."""
     stride: tuple[int, ...] = (1, 1)
     pads: tuple[tuple[int, int], ...] = ((0, 0), (0, 0))
-    """Zeros before and after, along each axis."""
+    """The number of zeros before and after the input, for each axis."""
     dilation: tuple[int, ...] = (1, 1)
     groups: int = 1
-    """Channels in and out are cut into groups that do not see each other."""
+    """The number of channel groups that are convolved separately."""
 
     @property
-    def places(self) -> tuple[int, ...]:
-        """Height and width of what comes out."""
-        return places(self.positions, self.size, self.stride, self.pads, self.dilation)
+    def output_size(self) -> tuple[int, ...]:
+        """Height and width of the output."""
+        return output_sizes(
+            self.input_size, self.size, self.stride, self.pads, self.dilation
+        )
 
 
-def plain_correlate(x: Images, f: Filters, how: Sliding) -> Places:
-    """C(x, f)."""
+def plain_correlate(x: Images, f: Filters, window: SlidingWindow) -> Outputs:
+    """C(x, f), the cross-correlation."""
     return jax.lax.conv_general_dilated(
         x,
         f,
-        how.stride,
-        how.pads,
-        rhs_dilation=how.dilation,
+        window.stride,
+        window.pads,
+        rhs_dilation=window.dilation,
         dimension_numbers=("NHWC", "HWIO", "NHWC"),
-        feature_group_count=how.groups,
+        feature_group_count=window.groups,
     )
 
 
-def plain_images(y: Places, f: Filters, how: Sliding) -> Images:
+def plain_transposed(y: Outputs, f: Filters, window: SlidingWindow) -> Images:
     """A(y, f), the transpose of x ↦ C(x, f)."""
-    x = ShapeDtypeStruct((len(y), *how.positions, f.shape[2] * how.groups), y.dtype)
-    back = jax.linear_transpose(lambda x: plain_correlate(x, f, how), x)
+    x = ShapeDtypeStruct(
+        (len(y), *window.input_size, f.shape[2] * window.groups), y.dtype
+    )
+    back = jax.linear_transpose(lambda x: plain_correlate(x, f, window), x)
     return back(y)[0]
 
 
-def plain_filters(x: Images, y: Places, how: Sliding) -> Filters:
+def plain_filter_gradient(x: Images, y: Outputs, window: SlidingWindow) -> Filters:
     """B(x, y), the transpose of f ↦ C(x, f)."""
-    shape = (*how.size, x.shape[-1] // how.groups, y.shape[-1])
+    shape = (*window.size, x.shape[-1] // window.groups, y.shape[-1])
     f = ShapeDtypeStruct(shape, x.dtype)
-    back = jax.linear_transpose(lambda f: plain_correlate(x, f, how), f)
+    back = jax.linear_transpose(lambda f: plain_correlate(x, f, window), f)
     return back(y)[0]

@@ -1,4 +1,4 @@
-r"""Transposed convolution: the adjoint of a strided one."""
+r"""Transposed convolution: the adjoint of a strided convolution."""
 
 import math
 from collections.abc import Sequence
@@ -9,16 +9,16 @@ from jaxtyping import Array, Float
 
 from likely.core.checks import InputError
 from likely.layers.convolution.convolution import (
+    add_bias,
+    as_images,
     check_axes,
     check_channels,
     check_groups,
-    first_filters,
-    flat,
-    plus_bias,
+    initial_filters,
 )
-from likely.layers.convolution.correlation import images_of
-from likely.layers.convolution.sliding import Sliding
-from likely.layers.convolution.window import Padding, margins, per_axis
+from likely.layers.convolution.correlation import correlate_transposed
+from likely.layers.convolution.sliding import SlidingWindow
+from likely.layers.convolution.window import Padding, padding_widths, per_axis
 from likely.layers.units.initializers import Initializer
 from likely.typing import Key, State
 
@@ -26,26 +26,26 @@ from likely.typing import Key, State
 class TransposedConvolution(eqx.Module):
     r"""$z = A(x, f) + b$ with $\langle A(x, f), u\rangle = \langle x, C(u, f)\rangle$.
 
-    Every value puts its filter, times itself, at its place; where they overlap they add
-    up. C is the convolution with the same settings, from `n_out` channels to `n_in`: it
-    makes S times fewer places, so its adjoint makes S times more. `weight` is the one of
-    that convolution, (*size, n_out / groups, n_in).
+    Each input value adds its filter, times the value, to the output around its position.
+    C is the convolution with the same settings, from `n_out` channels to `n_in`: C divides
+    the size by S, so its adjoint multiplies it by S. `weight` is the weight of C, of shape
+    (*size, n_out / groups, n_in).
 
     Args:
-        n_in: channels in.
-        n_out: channels out.
-        size: K, for all axes or for each.
+        n_in: the number of input channels.
+        n_out: the number of output channels.
+        size: K, the filter size: one number for all axes, or one for each.
         axes: 1 for sequences, 2 for images.
-        stride: S, how many positions come out for each that goes in.
-        padding: "same" makes W·S positions of W; "valid" and numbers P make
-            $(W-1)S + D(K-1) + 1 - 2P$, and `extra` more.
-        extra: positions after the last; several sizes of C's input have W places, and
-            this is the choice between them.
-        dilation: D.
-        groups: into how many groups that do not see each other the channels are cut.
-        bias: whether there is a b.
+        stride: S, the number of output positions for each input position.
+        padding: "same" gives an output of size W·S; "valid" and a number P give
+            $(W-1)S + D(K-1) + 1 - 2P$, plus `extra`.
+        extra: positions added at the end of the output; C maps several input sizes to
+            the same output size W, and this chooses between them.
+        dilation: D, the distance between the positions of a filter.
+        groups: the number of channel groups that are convolved separately.
+        bias: whether to add b.
         init: a name of `INITIALIZERS`, or ("gaussian", variance).
-        key: for the first filters.
+        key: the random key of the initial filters.
     """
 
     weight: Float[Array, "*size o c"]
@@ -75,33 +75,35 @@ class TransposedConvolution(eqx.Module):
         size = per_axis(size, check_axes(axes), "size")
         self.stride = per_axis(stride, axes, "stride")
         self.dilation = per_axis(dilation, axes, "dilation")
-        self.pads = margins(padding, size, self.dilation)
+        self.pads = padding_widths(padding, size, self.dilation)
         self.extra = tuple(extra) if isinstance(extra, Sequence) else (extra,) * axes
         if padding == "same":
-            # W·S positions: what the last filter lacks beyond the others' margins
+            # the output size W·S needs S − 1 more positions than the formula gives
             self.extra = tuple(s - 1 for s in self.stride)
         if any(not 0 <= e < s for e, s in zip(self.extra, self.stride, strict=True)):
             raise InputError(
                 f"extra is {extra!r} at stride {self.stride}; give 0 or more, below "
-                "the stride: with more there would be one place more."
+                "the stride: a larger extra belongs to an input with one position more."
             )
         self.groups = check_groups(n_in, n_out, groups)
-        met = math.prod(size) / groups / math.prod(self.stride)
+        overlap = math.prod(size) / groups / math.prod(self.stride)
         shape = (*size, n_out // self.groups, n_in)
-        self.weight = first_filters(shape, (n_in * met, n_out * met), init, key)
+        self.weight = initial_filters(
+            shape, (n_in * overlap, n_out * overlap), init, key
+        )
         self.bias = jnp.zeros(n_out) if bias else None
 
     @property
     def size(self) -> tuple[int, ...]:
-        """K for each axis."""
+        """The filter size K of each axis."""
         return self.weight.shape[:-2]
 
-    def positions(self, places: Sequence[int]) -> tuple[int, ...]:
-        """How many positions come out along each axis."""
+    def positions(self, input_size: Sequence[int]) -> tuple[int, ...]:
+        """The output size of each axis."""
         return tuple(
             (n - 1) * s + d * (k - 1) + 1 - sum(pad) + e
             for n, s, d, k, pad, e in zip(
-                places,
+                input_size,
                 self.stride,
                 self.dilation,
                 self.size,
@@ -112,13 +114,13 @@ class TransposedConvolution(eqx.Module):
         )
 
     def __call__(
-        self, X: Float[Array, "n *places c"], *, w=None, key=None, state: State = None
-    ) -> tuple[Float[Array, "n *positions o"], State]:
-        """Every value's filter at its place, and b."""
+        self, X: Float[Array, "n *inputs c"], *, w=None, key=None, state: State = None
+    ) -> tuple[Float[Array, "n *outputs o"], State]:
+        """Apply the transposed filters and add b."""
         check_channels(X, self.weight.shape[-1], len(self.size), self)
         out = self.positions(X.shape[1:-1])
-        how = Sliding(
+        window = SlidingWindow(
             out, self.size, self.stride, self.pads, self.dilation, self.groups
         )
-        Z = images_of(*flat(X, self.weight, how))
-        return plus_bias(Z.reshape(len(X), *out, -1), self.bias), state
+        Z = correlate_transposed(*as_images(X, self.weight, window))
+        return add_bias(Z.reshape(len(X), *out, -1), self.bias), state

@@ -1,19 +1,27 @@
-r"""Max unpooling: values go back to where the largest ones stood."""
+r"""Max unpooling: values return to the positions of the maxima."""
 
 import equinox as eqx
 import jax
 from jaxtyping import Array, Float, UInt
 
 from likely.layers.composition.chain import initial_state
-from likely.layers.convolution.pooling import Pooled, Pooling, max_and_place, pick
+from likely.layers.convolution.pooling import (
+    Pooling,
+    PoolingWindow,
+    max_and_index,
+    take_indexed,
+)
 from likely.typing import Key, Model, State
 
 
 class Unpooling(eqx.Module):
-    """Pool, compute in small, unpool: zeros except where the largest values stood.
+    """Max pooling, a block at the smaller size, and unpooling to the original size.
+
+    Unpooling puts each value at the position of the maximum of its window and zeros
+    elsewhere.
 
     Args:
-        block: what is computed between; the places and channels have to stay.
+        block: the model between; it has to keep positions and channels.
         pooling: a max pooling.
     """
 
@@ -32,19 +40,21 @@ class Unpooling(eqx.Module):
         key: Key | None = None,
         state: State = None,
     ) -> tuple[Float[Array, "n *positions c"], State]:
-        """Back at the same positions."""
-        how = Pooled(self.pooling.size or (), self.pooling.stride, self.pooling.pads)
-        y, at = max_and_place(X, how)
+        """Pool, apply the block, and unpool to the original positions."""
+        window = PoolingWindow(
+            self.pooling.size or (), self.pooling.stride, self.pooling.pads
+        )
+        y, at = max_and_index(X, window)
         y, state = self.block(y, w=w, key=key, state=state)
-        return unpool(y, at, X, how), state
+        return unpool(y, at, X, window), state
 
 
 def unpool(
-    y: Array, at: UInt[Array, "..."], like: Array, how: Pooled
+    y: Array, at: UInt[Array, "..."], like: Array, window: PoolingWindow
 ) -> Float[Array, "n *positions c"]:
-    """The values y at the numbered places of their windows, zeros elsewhere.
+    """The values y at the given indices of their windows, zeros elsewhere.
 
-    The transpose of taking them from there; where windows overlap, values add up.
+    It is the transpose of `take_indexed`; where windows overlap, values add up.
     """
-    back = jax.linear_transpose(lambda t: pick(t, at, how), like)
+    back = jax.linear_transpose(lambda t: take_indexed(t, at, window), like)
     return back(y)[0]

@@ -1,4 +1,4 @@
-r"""Upsampling without parameters: nearest and bilinear."""
+r"""Upsampling without parameters: nearest neighbour and bilinear."""
 
 from collections.abc import Sequence
 
@@ -16,12 +16,12 @@ from likely.typing import State
 class Upsampling(eqx.Module):
     r"""S times as many positions along each axis.
 
-    "nearest" repeats each value $S \times S$ times. "bilinear" weighs the neighbours by
-    their distance between the centres of positions: on one axis, with S = 2, a new value
-    is ¾ of the nearest and ¼ of the next. At the edges there is one neighbour alone.
+    "nearest" repeats each value $S \times S$ times. "bilinear" weights the neighbours by
+    the distance of the pixel centres: on one axis, with S = 2, a new value is ¾ of the
+    nearest plus ¼ of the next. Outside the edge centres the edge value is used.
 
     Args:
-        scale: S for all axes or for each.
+        scale: S, one number for all axes or one for each.
         kind: "nearest" or "bilinear".
         axes: 1 for sequences, 2 for images.
     """
@@ -44,7 +44,7 @@ class Upsampling(eqx.Module):
         key=None,
         state: State = None,
     ) -> tuple[Float[Array, "n *more c"], State]:
-        """More positions."""
+        """Upsample."""
         check_channels(X, X.shape[-1], len(self.scale), self)
         n, *positions, c = X.shape
         more = [p * s for p, s in zip(positions, self.scale, strict=True)]

@@ -1,4 +1,4 @@
-r"""Windows that slide over positions: their sizes, and how many places they have."""
+r"""Sliding windows: padding and output sizes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ Padding = str | int | Sequence
 
 
 def per_axis(value: Any, axes: int, what: str) -> tuple[int, ...]:
-    """A whole number for each axis, from one for all or one for each."""
+    """One whole number for each axis, from a single number or one for each axis."""
     numbers = (value,) * axes if isinstance(value, int) else tuple(value)
     if len(numbers) != axes or any(int(n) != n or n < 1 for n in numbers):
         raise InputError(
@@ -19,10 +19,10 @@ def per_axis(value: Any, axes: int, what: str) -> tuple[int, ...]:
     return tuple(int(n) for n in numbers)
 
 
-def margins(
+def padding_widths(
     padding: Padding, size: Sequence[int], dilation: Sequence[int]
 ) -> tuple[tuple[int, int], ...]:
-    r"""How many positions to add before and after, for each axis.
+    r"""The number of positions to add before and after, for each axis.
 
     "valid" adds none. "same" adds $D(K-1)$ in all, one more after than before if that is
     odd, so that W positions become $\lceil W/S \rceil$. A number P, or one for each
@@ -54,31 +54,31 @@ def output_size(
     padding: str | int | tuple[int, int] = 0,
     dilation: int = 1,
 ) -> int:
-    r"""The places of a window: $\lfloor (W + 2P - D(K-1) - 1)/S \rfloor + 1$.
+    r"""The output size of a sliding window: $\lfloor (W + 2P - D(K-1) - 1)/S \rfloor + 1$.
 
     Args:
-        width: W, the positions that there are.
-        size: K, the positions that a window sees.
-        stride: S, how far it moves.
-        padding: P, positions added on each side; or how many before and after; or
-            "same" or "valid".
-        dilation: D, how far apart are the positions that it sees.
+        width: W, the input size.
+        size: K, the window size.
+        stride: S, the step of the window.
+        padding: P, the positions added on each side; or a pair, those added before and
+            after; or "same" or "valid".
+        dilation: D, the distance between the positions inside a window.
     """
     if not isinstance(padding, tuple):
-        ((before, after),) = margins(padding, (size,), (dilation,))
+        ((before, after),) = padding_widths(padding, (size,), (dilation,))
     else:
         before, after = padding
     return (width + before + after - dilation * (size - 1) - 1) // stride + 1
 
 
-def places(
+def output_sizes(
     positions: Sequence[int],
     size: Sequence[int],
     stride: Sequence[int],
     pads: Sequence[tuple[int, int]],
     dilation: Sequence[int],
 ) -> tuple[int, ...]:
-    """The places of a window along each axis; an error where it has none."""
+    """The output size of each axis; an error where the window does not fit."""
     found = tuple(
         output_size(w, k, stride=s, padding=(p[0], p[1]), dilation=d)
         for w, k, s, p, d in zip(positions, size, stride, pads, dilation, strict=True)

@@ -1,1 +1,1 @@
-"""Categories as learned vectors."""
+"""Embeddings: categories as learned vectors."""

@@ -1,7 +1,8 @@
-r"""Categories of a table as vectors that are learned: $e = E_{c}$, a row of a matrix.
+r"""Embeddings of categorical columns: $e = E_{c}$, a learned row of a matrix.
 
-One-hot columns times a matrix, without the columns: a category with many levels costs
-no more than one with few, and levels that act alike come to lie close together.
+This equals one-hot columns times a matrix, without the columns: a category with many
+levels costs no more than one with few, and levels with similar effects get similar
+vectors.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from likely.typing import Key, State
 
 
 class CategoryColumn(NamedTuple):
-    """A column that holds the codes 0, 1, ..., and how long its vectors are."""
+    """A column of codes 0, 1, ..., with its number of levels and embedding size."""
 
     column: int
     levels: int
@@ -25,7 +26,7 @@ class CategoryColumn(NamedTuple):
 
 
 class CategoryEmbedding(eqx.Module):
-    """A vector for each code; the prior holds for them as for other weights."""
+    """A learned vector for each code; the prior applies to them as to other weights."""
 
     weight: Float[Array, "levels width"]
 
@@ -34,11 +35,11 @@ class CategoryEmbedding(eqx.Module):
 
 
 class TableEmbedding(eqx.Module):
-    """Rows of numbers and codes: the numbers as they are, then the vectors of the codes.
+    """Numeric columns unchanged, followed by the embeddings of the categorical columns.
 
     Args:
-        categories: the columns of codes; a code beyond the levels counts as the last.
-        key: for the first vectors.
+        categories: the columns of codes; codes beyond the levels count as the last level.
+        key: the random key of the initial vectors.
     """
 
     embeddings: tuple[CategoryEmbedding, ...]
@@ -55,7 +56,7 @@ class TableEmbedding(eqx.Module):
     def __call__(
         self, X: Float[Array, "n d"], *, w=None, key=None, state: State = None
     ) -> tuple[Float[Array, "n e"], State]:
-        """(n, d − c + Σ widths)."""
+        """The features, (n, d − c + Σ widths) for c categorical columns."""
         numbers = np.setdiff1d(np.arange(X.shape[1]), self.columns)
         parts = [X[:, numbers]]
         for column, embedding in zip(self.columns, self.embeddings, strict=True):

@@ -1,1 +1,1 @@
-"""Normalisation of batches, layers and groups."""
+"""Normalisation layers: batch, layer and group normalisation."""

@@ -1,4 +1,4 @@
-r"""Batch normalisation with weighted, threaded running statistics."""
+r"""Batch normalisation with row weights, and running statistics as state."""
 
 from functools import partial
 
@@ -23,10 +23,10 @@ class BatchNorm(eqx.Module):
     r"""$γ\,(x - m)/\sqrt{s^2 + ε} + δ$ for each column, the last axis.
 
     In training (`key` given) m and s² are the weighted mean and population variance
-    of the batch, over its rows and, of images, its positions; and the running statistics
-    move towards them by `rate`. An absent row moves nothing, a batch of absent rows moves
-    nothing at all. In use (`key=None`) m and s² are the running statistics. They are
-    float32 at least, whatever comes in, and no derivative goes through them.
+    of the batch, over its rows and, for images, its positions; the running statistics
+    move towards them by `rate`. Rows of weight 0 have no effect, and a batch of such rows
+    leaves the statistics unchanged. At inference (`key=None`) m and s² are the running
+    statistics. These have at least float32 precision and no gradient.
     """
 
     scale: Float[Array, " d"]
@@ -39,7 +39,7 @@ class BatchNorm(eqx.Module):
         self.epsilon, self.rate = float(epsilon), float(rate)
 
     def initial_state(self) -> Running:
-        """Mean 0, variance 1."""
+        """Running statistics with mean 0 and variance 1."""
         wide = jnp.promote_types(self.scale.dtype, jnp.float32)
         return Running(
             jnp.zeros(self.shift.shape, wide), jnp.ones_like(self.scale, wide)
@@ -53,11 +53,11 @@ class BatchNorm(eqx.Module):
         key: Key | None = None,
         state: Running | None = None,
     ) -> tuple[Float[Array, "n *positions d"], Running]:
-        """Normalise, and move the running statistics when training."""
+        """Normalise, and update the running statistics in training."""
         if state is None:
             raise InputError(
                 "BatchNorm keeps running statistics and got none; start with "
-                "initial_state(model) and hand on the state that each call returns."
+                "initial_state(model) and pass on the state that each call returns."
             )
         wide = jnp.promote_types(X.dtype, jnp.float32)
         rows = X.reshape(len(X), -1, X.shape[-1]).astype(wide)
@@ -70,10 +70,10 @@ class BatchNorm(eqx.Module):
             Y, mean, variance = normalize(
                 rows, w.astype(wide), scale, shift, self.epsilon
             )
-            state = self._moved(state, mean, variance, w.sum() > 0)
+            state = self._updated(state, mean, variance, w.sum() > 0)
         return Y.astype(X.dtype).reshape(X.shape), state
 
-    def _moved(self, state: Running, mean, variance, any_row) -> Running:
+    def _updated(self, state: Running, mean, variance, any_row) -> Running:
         rate = jnp.where(any_row, self.rate, 0.0).astype(state.mean.dtype)
         found = jax.lax.stop_gradient(Running(mean, variance))
         return jax.tree.map(
@@ -88,7 +88,10 @@ def plain_normalize(
     shift: Float[Array, " d"],
     epsilon: float,
 ) -> tuple[Float[Array, "n p d"], Float[Array, " d"], Float[Array, " d"]]:
-    r"""$γ\,(x - m)/\sqrt{s^2 + ε} + δ$, m and s² of the present rows: the oracle."""
+    r"""$γ\,(x - m)/\sqrt{s^2 + ε} + δ$ of the present rows, differentiated by JAX.
+
+    It is the reference of the tests for `normalize`.
+    """
     X, v = jnp.where(_present(w), X, 0), _shares(w, X.shape[1])[:, None, None]
     m = jnp.sum(v * X, (0, 1))
     s2 = jnp.sum(v * (X - _each(m)) ** 2, (0, 1))
@@ -106,17 +109,17 @@ def normalize(
 ) -> tuple[Float[Array, "n p d"], Float[Array, " d"], Float[Array, " d"]]:
     r"""$γ r (x - m) + δ$ with $r = 1/\sqrt{s^2 + ε}$, and m and s², of rows of positions.
 
-    Each row weighs $v_i = w_i/(p\sum w)$ at each of its p positions. Memory is read as
-    rarely as it can be: sums run over the positions of each row as it lies there, and
-    weights and absences enter the n sums. With $u = x - m$ the derivative is
+    Each row has the weight $v_i = w_i/(p\sum w)$ at each of its p positions. To read memory
+    as rarely as possible, sums run over the positions of each row in memory order, and
+    weights and absent rows enter only the n sums. With $u = x - m$ the derivative is
     $\dot y = γ r\,\dot x + u \dot k + \dot b$,
 
     $$\dot m = v^T \dot x, \quad \dot{(s^2)} = 2 v^T(u \dot x), \quad
     \dot k = r\dot γ - \tfrac12 γ r^3 \dot{(s^2)}, \quad
     \dot b = \dot δ - γ r \dot m,$$
 
-    so that the way back is two sums for x, γ and δ together: of the cotangents, and of
-    their products with u. Weights may be differentiated too.
+    so that the backward pass needs two sums for x, γ and δ together: of the cotangents,
+    and of their products with u. Weights can be differentiated too.
     """
     m, s2, _, _ = _moments(X, w)
     a = scale * jax.lax.rsqrt(s2 + epsilon)
@@ -144,14 +147,14 @@ def _normalize_jvp(epsilon, primals, tangents):
         k = k + _each(r * dscale)
     if not isinstance(dshift, SymbolicZero):
         b = b + _each(dshift)
-    # u k, of an absent row −m k: said by row, so that the way back sums X as it lies
+    # u k, which is −m k in an absent row: masked by row, to sum X in memory order
     b = b - jnp.where(present, 0, k * _each(m))
     dY = dY + (X - _each(m)) * jnp.where(present, k, 0) + b
     return (u * _each(a) + _each(shift), m, s2), (dY, dm, ds)
 
 
 def _moments(X, w):
-    """m, s², and the sums of x and of u² over the positions of each row."""
+    """m, s², and the sums of x and u² over the positions of each row."""
     present, p = w[:, None] > 0, X.shape[1]
     v = _shares(w, p)
     first = jnp.where(present, X.sum(1), 0)
@@ -162,18 +165,18 @@ def _moments(X, w):
 
 
 def _centred(X, w, m):
-    """u, with absent rows made 0 first."""
+    """u = x − m, with absent rows set to 0 first."""
     return jnp.where(_present(w), X, 0) - _each(m)
 
 
 def _shares(w, p, of=None):
-    """What each position of each row has of the weight (of others, if given)."""
+    """w / (p Σ of), the share of each position of each row in the total weight."""
     total = (w if of is None else of).sum()
     return w / (p * jnp.where(total > 0, total, 1))
 
 
 def _sum(v: Float[Array, " n"], S: Float[Array, "n d"]) -> Float[Array, " d"]:
-    """Σᵢ vᵢ Sᵢ; no accelerator may round its factors."""
+    """Σᵢ vᵢ Sᵢ, as a sum of products, since accelerators round the factors of a matmul."""
     return jnp.sum(v[:, None] * S, 0)
 
 
@@ -182,5 +185,5 @@ def _present(w: Float[Array, " n"]) -> Bool[Array, "n 1 1"]:
 
 
 def _each(a: Float[Array, " d"]) -> Float[Array, "1 1 d"]:
-    """A number of each column, at every position of every row."""
+    """One number for each column, broadcast over rows and positions."""
     return a[None, None]

@@ -1,4 +1,4 @@
-r"""Group normalisation: over positions and some of the channels of one row."""
+r"""Group normalisation: over the positions and a group of channels of one row."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -12,14 +12,14 @@ from likely.typing import State
 class GroupNorm(eqx.Module):
     r"""$γ\,(x - m)/\sqrt{s^2 + ε} + δ$ with m and s² over a group of channels.
 
-    They are of one row: over all of its positions and the channels of the group, which
-    are side by side. One group is layer normalisation with a γ and δ for each channel; as
-    many groups as channels is instance normalisation. Rows do not see each other, so
-    there is no state and the size of the batch does not matter.
+    Both are taken over all positions and the (adjacent) channels of the group in one row.
+    One group is layer normalisation with a γ and δ for each channel; as many groups as
+    channels is instance normalisation. Rows are independent, so there is no state and the
+    batch size does not matter.
 
     Args:
-        size: channels, the last axis.
-        groups: how many groups; it divides the channels.
+        size: the number of channels, the last axis.
+        groups: the number of groups; it has to divide the channels.
         epsilon: ε, added to the variance.
     """
 
@@ -45,7 +45,7 @@ class GroupNorm(eqx.Module):
         key=None,
         state: State = None,
     ) -> tuple[Float[Array, "n *positions c"], State]:
-        """Normalise each group of each row; in float32 at least, whatever comes in."""
+        """Normalise each group of each row, in at least float32 precision."""
         n, *positions, c = X.shape
         wide = jnp.promote_types(X.dtype, jnp.float32)
         apart = X.astype(wide).reshape(n, -1, self.groups, c // self.groups)

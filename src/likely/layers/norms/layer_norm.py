@@ -14,9 +14,9 @@ from likely.typing import State
 class LayerNorm(eqx.Module):
     r"""$γ\,(x - m)/\sqrt{s^2 + ε} + δ$ with m and s² over the entries of one row.
 
-    `shape` is that of the trailing axes to normalise over: the features, or positions
-    and channels. Rows do not see each other, so there is no state and no difference
-    between training and use.
+    `shape` is the shape of the trailing axes to normalise over: the features, or positions
+    and channels. Rows are independent, so there is no state and no difference between
+    training and inference.
     """
 
     scale: Float[Array, "*shape"]
@@ -30,12 +30,12 @@ class LayerNorm(eqx.Module):
     def __call__(
         self, X: Float[Array, "*n"], *, w=None, key=None, state: State = None
     ) -> tuple[Float[Array, "*n"], State]:
-        """Normalise each row; in float32 at least, whatever comes in."""
+        """Normalise each row, in at least float32 precision."""
         shape = self.scale.shape
         if X.shape[X.ndim - len(shape) :] != shape:
             raise InputError(
                 f"LayerNorm is over axes of shape {shape} but got {X.shape}; "
-                "give it the shape of the last axes of what comes in."
+                "give it the shape of the last axes of its input."
             )
         wide = jnp.promote_types(X.dtype, jnp.float32)
         rows = X.astype(wide).reshape(-1, self.scale.size)
@@ -45,18 +45,18 @@ class LayerNorm(eqx.Module):
 
 
 def plain_standardize(X: Float[Array, "n d"], epsilon: float) -> Float[Array, "n d"]:
-    r"""$(x - m)/\sqrt{s^2 + ε}$, differentiated by JAX: the oracle of `standardize`."""
+    r"""$(x - m)/\sqrt{s^2 + ε}$, differentiated by JAX: the reference of `standardize`."""
     m = X.mean(1, keepdims=True)
     return (X - m) / jnp.sqrt(((X - m) ** 2).mean(1, keepdims=True) + epsilon)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1,))
 def standardize(X: Float[Array, "n d"], epsilon: float) -> Float[Array, "n d"]:
-    r"""$z = (x - m)\,r$ with $r = 1/\sqrt{s^2 + ε}$ and the derivative written by hand.
+    r"""$z = (x - m)\,r$ with $r = 1/\sqrt{s^2 + ε}$ and a derivative written by hand.
 
-    $\dot z = r\,(\dot x - \overline{\dot x} - z\,\overline{z \dot x})$, which but for the
-    place of r is its own transpose, so the way back costs two means; JAX's own goes
-    through m and s² one after the other and reads the rows more often.
+    $\dot z = r\,(\dot x - \overline{\dot x} - z\,\overline{z \dot x})$, which up to the
+    position of r is its own transpose, so the backward pass needs two means; JAX's own
+    goes through m and s² one after the other and reads the rows more often.
     """
     return _standardized(X, epsilon)[0]
 
@@ -75,7 +75,7 @@ def _standardized(X, epsilon):
 
 
 def _mean(X: Float[Array, "n d"]) -> Float[Array, "n 1"]:
-    """Of each row; as a product, which on CPUs is not computed again for each entry."""
+    """The mean of each row; on CPUs as a matrix product, which XLA does not recompute."""
     if jax.default_backend() != "cpu":
         return X.mean(1, keepdims=True)
     return X @ jnp.full((X.shape[1], 1), 1 / X.shape[1], X.dtype)

@@ -1,1 +1,1 @@
-"""Dense layers, activations, dropout, and how weights start."""
+"""Dense layers, activations, dropout, and weight initialisation."""

@@ -1,7 +1,7 @@
-r"""Activations: what stands between two linear maps so that they do not collapse.
+r"""Activations: the nonlinear functions between linear layers.
 
-Each works on the values alone. Those without settings are functions of JAX in a
-`Pointwise` layer (relu, softplus, tanh, silu); the others are layers here, their settings
+Each acts on single values. Those without settings are JAX functions in a `Pointwise`
+layer (relu, softplus, tanh, silu); the others are layers here, whose settings are
 constants except for `PReLU`, whose slopes are learned.
 """
 
@@ -21,7 +21,7 @@ from likely.typing import State
 
 
 class AbstractActivation(eqx.Module):
-    """A function of each value, with settings."""
+    """An activation with settings: a function of each value."""
 
     @abstractmethod
     def of(self, s: Float[Array, "*n"]) -> Float[Array, "*n"]:
@@ -30,7 +30,7 @@ class AbstractActivation(eqx.Module):
     def __call__(
         self, X: Float[Array, "*n"], *, w=None, key=None, state: State = None
     ) -> tuple[Float[Array, "*n"], State]:
-        """σ of each value."""
+        """Apply σ to each value."""
         return self.of(X), state
 
 
@@ -65,7 +65,7 @@ class ELU(AbstractActivation):
 
 
 class Sigmoid(AbstractActivation):
-    r"""$1/(1 + e^{-as})$, which tends to a step as a grows."""
+    r"""$1/(1 + e^{-as})$, which tends to a step function as a grows."""
 
     slope: float = eqx.field(static=True, default=1.0, converter=float)
 
@@ -81,7 +81,7 @@ class GELU(AbstractActivation):
 
 
 class PolynomialActivation(AbstractActivation):
-    r"""$s^p$. Unstable: depth k makes a polynomial of degree $p^k$."""
+    r"""$s^p$. Unstable: k layers make a polynomial of degree $p^k$."""
 
     power: int = eqx.field(static=True, default=2)
 
@@ -98,8 +98,8 @@ class PolynomialActivation(AbstractActivation):
 class Heaviside(AbstractActivation):
     r"""$1[s \ge 0]$.
 
-    Its derivative is 0 wherever it has one, so nothing below it learns; with
-    `straight_through` the way back takes it for the identity.
+    Its derivative is 0 almost everywhere, so earlier layers do not learn; with
+    `straight_through` the backward pass uses the derivative of the identity.
     """
 
     straight_through: bool = eqx.field(static=True, default=False)
@@ -148,17 +148,17 @@ ACTIVATIONS: dict[str, Callable] = {
     "straight_through": _sized(lambda: Heaviside(straight_through=True)),
     "identity": _plain(jax.nn.identity),
 }
-"""Names for plain data; `("leaky_relu", 0.2)` gives the one number that it takes."""
+"""Activations by name; `("leaky_relu", 0.2)` is a name with its one parameter."""
 
 Activation = str | Sequence | Callable
 
 
 def activation(of: Activation, size: int) -> Any:
-    """An activation from its name or (name, number); a function or layer as it is.
+    """An activation layer from a name, (name, number), function or layer.
 
     Args:
-        of: what the data say.
-        size: how many units it follows (for slopes learned for each).
+        of: the name in `ACTIVATIONS`, (name, number), a function, or a layer.
+        size: the number of units (for slopes that are learned for each unit).
     """
     if isinstance(of, type):
         raise InputError(

@@ -10,9 +10,9 @@ from likely.typing import Key, State
 
 
 class Dense(eqx.Module):
-    r"""$XW + 1b$ with W ~ (d, k): d·k + k numbers, or d·k where `bias` is None.
+    r"""$XW + 1b$ with W ~ (d, k): d·k + k parameters, or d·k where `bias` is None.
 
-    Starts with W and b from the initialiser: $N(0, 2/d)$ (He) and 0 if not told otherwise.
+    W and b come from the initialiser: by default W ~ $N(0, 2/d)$ (He) and b = 0.
 
     See `product` for how its derivative is computed.
     """
@@ -29,14 +29,14 @@ class Dense(eqx.Module):
         init: Initializer = "he",
         key: Key,
     ):
-        first = initializer(init)
-        self.weight = first(n_in, n_out, key=key)
-        self.bias = first.bias(n_in, n_out, key=key) if bias else None
+        draw = initializer(init)
+        self.weight = draw(n_in, n_out, key=key)
+        self.bias = draw.bias(n_in, n_out, key=key) if bias else None
 
     def __call__(
         self, X: Float[Array, "*n d"], *, w=None, key=None, state: State = None
     ) -> tuple[Float[Array, "*n k"], State]:
-        """XW + 1b, over the last axis."""
+        """XW + 1b, along the last axis."""
         Z = product(X, self.weight) if X.ndim == 2 else X @ self.weight
         if self.bias is None:
             return Z, state

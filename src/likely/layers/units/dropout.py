@@ -1,4 +1,4 @@
-r"""Dropout: noise that multiplies."""
+r"""Dropout: values set to zero at random in training."""
 
 import math
 
@@ -15,11 +15,11 @@ LEVELS = 2.0**32
 
 
 class Dropout(eqx.Module):
-    r"""Each value times $M/(1-p)$ with $P(M = 0) = p$, drawn anew at every call.
+    r"""Each value times $M/(1-p)$ with $P(M = 0) = p$, drawn anew in every training step.
 
-    So the mean is what it was, and in use (`key=None`) nothing is done at all. p is the
-    probability to *drop*, kept as the whole number p·2³², so that it is no parameter and
-    another p compiles nothing.
+    The factor keeps the mean; at inference (`key=None`) values pass unchanged. p is the
+    probability to *drop* a value. It is stored as the integer p·2³², so that it is not a
+    learned parameter and another p compiles nothing.
     """
 
     level: UInt32[Array | np.ndarray, "..."]
@@ -34,7 +34,7 @@ class Dropout(eqx.Module):
 
     @property
     def rate(self) -> np.ndarray:
-        """p, outside of compiled code."""
+        """The probability p as a number (outside of compiled code)."""
         return np.asarray(np.asarray(self.level) / LEVELS)
 
     def __call__(
@@ -45,32 +45,32 @@ class Dropout(eqx.Module):
         key: Key | None = None,
         state: State = None,
     ) -> tuple[Float[Array, "*n d"], State]:
-        """Drop, when training."""
+        """Drop values in training; return X unchanged at inference."""
         if key is None:
             return X, state
         wide = jnp.promote_types(X.dtype, jnp.float32)
         level = jnp.asarray(self.level)
         scale = 1 / (1 - level.astype(wide) / LEVELS)
         return jnp.where(
-            noise(key, X.shape) >= level, X * scale.astype(X.dtype), 0
+            random_bits(key, X.shape) >= level, X * scale.astype(X.dtype), 0
         ), state
 
 
-def noise(key: Key, shape: tuple[int, ...]) -> UInt32[Array, "..."]:
-    """32 random bits for each place: a hash of its number, keyed by the key's two words.
+def random_bits(key: Key, shape: tuple[int, ...]) -> UInt32[Array, "..."]:
+    """32 random bits for each index: a hash of the index, keyed by the words of the key.
 
-    `jax.random.bits` costs forty times as much on a CPU, more than the whole step of a
-    small network. It is meant for secrets; a mask only has to look random, and the keys
-    of different steps and layers are unrelated since JAX made them. Row i has the same
-    bits whatever the number of rows.
+    `jax.random.bits` takes forty times as long on a CPU, more than the whole step of a
+    small network. Its generator is cryptographic; a dropout mask only has to look random,
+    and JAX already makes the keys of different steps and layers unrelated. Row i gets the
+    same bits whatever the number of rows.
     """
     words = jax.random.key_data(key)
-    place = jax.lax.iota(jnp.uint32, math.prod(shape)).reshape(shape)
-    return _mixed(_mixed(place + words[0]) ^ words[1])
+    index = jax.lax.iota(jnp.uint32, math.prod(shape)).reshape(shape)
+    return _hash(_hash(index + words[0]) ^ words[1])
 
 
-def _mixed(x: UInt32[Array, "..."]) -> UInt32[Array, "..."]:
-    """A bijection of 32 bits in which each bit of x moves about half of the result's."""
+def _hash(x: UInt32[Array, "..."]) -> UInt32[Array, "..."]:
+    """A bijective hash of 32 bits: each input bit changes about half of the output bits."""
     x = (x ^ (x >> 16)) * np.uint32(0x7FEB352D)
     x = (x ^ (x >> 15)) * np.uint32(0x846CA68B)
     return x ^ (x >> 16)

@@ -1,9 +1,10 @@
-r"""How weights start: $b = 0$ and $W_{ij} \sim N(0, σ^2)$, mostly.
+r"""Initialisation of weights: mostly $b = 0$ and $W_{ij} \sim N(0, σ^2)$.
 
-A layer from $D$ inputs to $D'$ outputs multiplies the variance of a signal by
-$\frac12 D σ^2$ after a ReLU, and that of a gradient by $\frac12 D' σ^2$ on the way back.
-He's three forms keep the first (`"in"`), the second (`"out"`), or neither quite
-(`"average"`); Xavier's is for activations that are the identity near 0, such as tanh.
+A layer from $D$ inputs to $D'$ outputs multiplies the variance of the signal by
+$\frac12 D σ^2$ after a ReLU, and the variance of the gradient by $\frac12 D' σ^2$ in the
+backward pass. He initialisation keeps the first (`"in"`), the second (`"out"`), or both
+approximately (`"average"`); Xavier initialisation is for activations that are close to the
+identity near 0, such as tanh.
 """
 
 from abc import abstractmethod
@@ -19,7 +20,7 @@ from likely.typing import Key
 
 
 class AbstractInitializer(eqx.Module):
-    """The law of the first weights."""
+    """The distribution of the initial weights."""
 
     @abstractmethod
     def variance(self, n_in: float, n_out: float) -> float:
@@ -33,19 +34,19 @@ class AbstractInitializer(eqx.Module):
         return jax.random.normal(key, (n_in, n_out)) * scale
 
     def bias(self, n_in: int, n_out: int, *, key: Key) -> Float[Array, " k"]:
-        """b ~ (n_out,) of a dense layer: 0 unless the law says otherwise."""
+        """b ~ (n_out,) of a dense layer: 0 unless overridden."""
         return jnp.zeros(n_out)
 
 
 class GaussianInit(AbstractInitializer):
-    """The same σ² whatever the sizes."""
+    """N(0, σ²) with the same σ² for all layer sizes."""
 
     sigma2: float = eqx.field(static=True, default=0.01)
 
     def __check_init__(self):
         if not 0 < self.sigma2 < float("inf"):
             raise InputError(
-                f"the variance of the first weights is {self.sigma2}; "
+                f"the variance of the initial weights is {self.sigma2}; "
                 "give a positive number."
             )
 
@@ -54,32 +55,31 @@ class GaussianInit(AbstractInitializer):
 
 
 class HeInit(AbstractInitializer):
-    r"""$2/D$ (`"in"`), $2/D'$ (`"out"`) or $4/(D + D')$ (`"average"`)."""
+    r"""He: variance $2/D$ (`"in"`), $2/D'$ (`"out"`) or $4/(D + D')$ (`"average"`)."""
 
     fan: str = eqx.field(static=True, default="in")
 
     def __check_init__(self):
         if self.fan not in ("in", "out", "average"):
-            raise InputError(
-                f'fan is {self.fan!r}; He has three forms: "in", "out" and "average".'
-            )
+            raise InputError(f'fan is {self.fan!r}; give "in", "out" or "average".')
 
     def variance(self, n_in, n_out):
         return 2 / {"in": n_in, "out": n_out, "average": (n_in + n_out) / 2}[self.fan]
 
 
 class XavierInit(AbstractInitializer):
-    r"""$2/(D + D')$: half of He's average, for activations that pass both signs."""
+    r"""Xavier: variance $2/(D + D')$, for activations that pass both signs."""
 
     def variance(self, n_in, n_out):
         return 2 / (n_in + n_out)
 
 
 class UniformInit(AbstractInitializer):
-    r"""$W_{ij}, b_j \sim U(-1/\sqrt D, 1/\sqrt D)$: a sixth of He's variance, $1/(3D)$.
+    r"""$W_{ij}, b_j \sim U(-1/\sqrt D, 1/\sqrt D)$: variance $1/(3D)$, a sixth of He's.
 
-    A network of few layers starts close to a constant, with bends at different places,
-    and finds smoother curves; in a deep one the signal fades. What PyTorch begins with.
+    The default of PyTorch. A network of few layers starts close to a constant, with its
+    kinks at different inputs, and learns smoother functions; in a deep one the signal
+    fades.
     """
 
     def variance(self, n_in, n_out):
@@ -97,7 +97,7 @@ class UniformInit(AbstractInitializer):
 
 
 class ZeroInit(AbstractInitializer):
-    """W = 0, for the last layer of a residual block: it starts as the identity."""
+    """W = 0, for the last layer of a residual block, which then starts as the identity."""
 
     def variance(self, n_in, n_out):
         return 0.0
@@ -112,20 +112,20 @@ INITIALIZERS = {
     "uniform": UniformInit,
     "zero": ZeroInit,
 }
-"""Names for plain data; `("gaussian", 0.01)` gives the variance."""
+"""Initialisers by name; `("gaussian", 0.01)` is a name with its variance."""
 
 Initializer = str | Sequence | AbstractInitializer
 
 
 def initializer(of: Initializer) -> AbstractInitializer:
-    """An initialiser from its name, or from (name, number), or as it is."""
+    """An initialiser from a name, (name, number), or an initialiser."""
     if isinstance(of, AbstractInitializer):
         return of
     return named("init", INITIALIZERS, of)
 
 
 def named(what: str, table: dict, of, *before):
-    """What a name, or (name, number), stands for in a table of makers."""
+    """The object that a name, or (name, number), stands for in a table of constructors."""
     name, *numbers = [of] if isinstance(of, str) else of
     if name not in table:
         raise InputError(

@@ -1,11 +1,10 @@
-r"""XW, with the derivative by W in the form that the machine computes fastest.
+r"""The matrix product XW, with the gradient of W in the form that is fastest on CPUs.
 
-The transpose of $\dot W ↦ X\dot W$ is $G ↦ X^\top G$, a product whose left side lies
-the wrong way round. XLA's library for CPUs does not take it and what takes it instead
-is slow where the result is narrow or the whole is small. So there the same linear map
-is written another way: with Xᵀ laid out first, or, for few columns, as (GᵀX)ᵀ. Only the
-tangent is written by hand, of plain operations; so derivatives of any order and both
-modes remain.
+The transpose of $\dot W ↦ X\dot W$ is $G ↦ X^\top G$, a product with a transposed left
+factor. XLA's matrix library for CPUs does not support it, and the fallback is slow where
+the result is narrow or the product is small. There the same linear map is written in
+another form: with Xᵀ in memory first, or, for few columns, as (GᵀX)ᵀ. Only the tangent is
+written by hand, in plain operations, so derivatives of any order and both modes work.
 """
 
 from typing import Any
@@ -13,23 +12,23 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
-from jax.lax import optimization_barrier as laid_out
+from jax.lax import optimization_barrier
 from jaxtyping import Float
 
-NARROW = 16
-"""Columns of W up to which the derivative is computed as (GᵀX)ᵀ."""
-SMALL = 3 * 2**19
-"""Multiplications up to which Xᵀ is laid out first."""
+MAX_NARROW_COLUMNS = 16
+"""Up to this many columns of W the gradient is computed as (GᵀX)ᵀ."""
+MAX_SMALL_MULTIPLICATIONS = 3 * 2**19
+"""Up to this many multiplications Xᵀ is written to memory first."""
 
 
 def plain_product(X: Float[Any, "n d"], W: Float[Any, "d k"]) -> Float[Any, "n k"]:
-    """XW, differentiated by JAX: the oracle of `product`."""
+    """XW, differentiated by JAX: the reference of `product`."""
     return X @ W
 
 
 @jax.custom_jvp
 def product(X: Float[Any, "n d"], W: Float[Any, "d k"]) -> Float[Any, "n k"]:
-    """XW."""
+    """XW, with a fast gradient of W."""
     return X @ W
 
 
@@ -52,8 +51,8 @@ def _linear(X: Float[Any, "n d"], w: Float[Any, "d k"]) -> Float[Any, "n k"]:
     (n, d), k = X.shape, w.shape[1]
     if jax.default_backend() != "cpu" or k == 1:
         return X @ w
-    if k <= NARROW and d >= 4 * k:
-        return laid_out(laid_out(w.T) @ X.T).T
-    if k > NARROW and n * d * k <= SMALL:
-        return laid_out(X.T).T @ w
+    if k <= MAX_NARROW_COLUMNS and d >= 4 * k:
+        return optimization_barrier(optimization_barrier(w.T) @ X.T).T
+    if k > MAX_NARROW_COLUMNS and n * d * k <= MAX_SMALL_MULTIPLICATIONS:
+        return optimization_barrier(X.T).T @ w
     return X @ w

@@ -1,1 +1,1 @@
-"""Networks of images: CNN, ResNet, U-Net."""
+"""Networks for images: CNN, ResNet, U-Net."""

@@ -1,4 +1,4 @@
-"""Blocks of convolutional networks: normalise, bend, convolve."""
+"""Blocks of convolutional networks: norm, activation, convolution."""
 
 import math
 from collections.abc import Callable
@@ -20,15 +20,15 @@ from likely.layers.units.activations import Activation
 from likely.layers.units.initializers import Initializer
 from likely.typing import Key
 
-GROUPS = 8
+MAX_GROUPS = 8
 
 
 def _group_norm(channels: int) -> GroupNorm:
-    return GroupNorm(channels, math.gcd(channels, GROUPS))
+    return GroupNorm(channels, math.gcd(channels, MAX_GROUPS))
 
 
 def as_tuple(value: Any) -> Any:
-    """Lists as tuples, so that settings from a file are hashed as those of a program."""
+    """Lists as tuples, so that settings from a file hash like those from code."""
     return tuple(map(as_tuple, value)) if isinstance(value, list | tuple) else value
 
 
@@ -36,13 +36,13 @@ IMAGE_NORMS: dict[str, Callable] = {"batch": BatchNorm, "group": _group_norm}
 
 
 def check_norm(norm: str | None) -> None:
-    """Refuse a norm that is not there."""
+    """Raise an error unless `norm` is a name in `IMAGE_NORMS` or None."""
     if norm is not None and norm not in IMAGE_NORMS:
         raise InputError(f'norm is {norm!r}; give "batch", "group" or None.')
 
 
-def bend(norm: str | None, of: Activation, channels: int) -> list:
-    """The norm, if any, and the activation."""
+def norm_and_activation(norm: str | None, of: Activation, channels: int) -> list:
+    """The normalisation layer, if any, and the activation."""
     first = [] if norm is None else [IMAGE_NORMS[norm](channels)]
     return [*first, activation(of, channels)]
 
@@ -56,11 +56,11 @@ def convolution_block(
     key: Key,
     **settings: Any,
 ) -> list:
-    """Convolution, norm, activation; a norm makes the bias idle, so it is left out."""
+    """Convolution, norm and activation; without a bias before a norm, which removes it."""
     settings.setdefault("bias", norm is None)
     return [
         Convolution(n_in, n_out, key=key, **settings),
-        *bend(norm, activation, n_out),
+        *norm_and_activation(norm, activation, n_out),
     ]
 
 
@@ -77,32 +77,33 @@ def residual_block(
     axes: int = 2,
     key: Key,
 ) -> Residual:
-    r"""$h + f(h)$ with f = norm, bend, convolve, norm, bend, convolve.
+    r"""$h + f(h)$ with f = norm, activation, convolution, norm, activation, convolution.
 
-    The bend stands before the convolution, so that a block can lower h as well as raise
-    it. Where the size changes the shortcut is a convolution of size 1.
+    The activation comes before the convolution (pre-activation order), so that a block can
+    lower h as well as raise it. Where the size changes, the shortcut is a convolution of
+    size 1.
 
     Args:
-        n_in: channels in.
-        n_out: channels out.
-        stride: of the first convolution, and of the shortcut.
+        n_in: the number of input channels.
+        n_out: the number of output channels.
+        stride: the stride of the first convolution and of the shortcut.
         norm: "batch", "group" or None.
         activation: a name of `layers.ACTIVATIONS`, or (name, number), or a function.
         dropout: the probability to drop a value before the last convolution.
-        init: how filters start.
-        zero: whether the last convolution starts at zero, and the block so as the
-            identity.
+        init: the initialiser of the filters.
+        zero: whether the last convolution starts at zero, so that the block starts as
+            the identity.
         axes: 1 for sequences, 2 for images.
-        key: for the first filters.
+        key: the random key of the initial filters.
     """
     first, second, third = jax.random.split(key, 3)
-    bias = norm is None  # the last convolution needs none: the next norm or bias has it
+    bias = norm is None  # the last convolution has none: the next layer has a bias
     block = Chain(
-        *bend(norm, activation, n_in),
+        *norm_and_activation(norm, activation, n_in),
         Convolution(
             n_in, n_out, stride=stride, bias=bias, init=init, axes=axes, key=first
         ),
-        *bend(norm, activation, n_out),
+        *norm_and_activation(norm, activation, n_out),
         *([Dropout(dropout)] if dropout else []),
         Convolution(
             n_out,

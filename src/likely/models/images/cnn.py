@@ -1,4 +1,4 @@
-r"""Convolutional networks: convolve, bend, pool, again; then a perceptron."""
+r"""Convolutional networks: stages of convolution, activation and pooling, then an MLP."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,28 +20,29 @@ Setting = Any
 
 
 class CNN(eqx.Module):
-    """The settings of a convolutional network, as plain data; `build` makes it.
+    """The settings of a convolutional network, as plain data; `build` makes the network.
 
-    A stage is convolution, norm, activation, pooling. A setting of the stages is one for
-    all of them or a tuple with one for each.
+    A stage is convolution, norm, activation, pooling. A setting of the stages is one value
+    for all of them or a tuple with one for each.
 
     Args:
-        channels: what each stage makes.
-        size: of the filters.
-        stride: of the filters.
-        padding: "same", "valid" or how many positions to add on both sides.
-        groups: of the channels in each convolution.
-        pool: the windows of the pooling; 0 is none.
-        pool_stride: how far these move; 0 is as far as they are wide.
+        channels: the output channels of each stage.
+        size: the size of the filters.
+        stride: the stride of the convolutions.
+        padding: "same", "valid" or the number of positions to add on both sides.
+        groups: the channel groups of each convolution.
+        pool: the size of the pooling windows; 0 is no pooling.
+        pool_stride: the stride of the pooling windows; 0 is their size.
         pooling: "max", "min" or "mean".
-        head: "flatten" hands all positions to the perceptron, "mean" their mean.
-        hidden: the widths of the perceptron's hidden layers.
+        head: how positions become features: "flatten" keeps all of them, "mean" takes
+            their mean.
+        hidden: the widths of the hidden dense layers after the stages.
         activation: a name of `layers.ACTIVATIONS`, or (name, number), or a function.
         norm: "batch", "group" or None, after each convolution.
-        dropout: the probability to drop a hidden unit of the perceptron.
+        dropout: the probability to drop a unit of the hidden dense layers.
         init: a name of `layers.INITIALIZERS`, or ("gaussian", variance).
-        dtype: what to compute in, such as "bfloat16", while parameters keep their
-            precision; None is that of the parameters.
+        dtype: the precision of the computation, such as "bfloat16"; parameters keep
+            theirs. None computes in the precision of the parameters.
     """
 
     channels: tuple[int, ...] = eqx.field(
@@ -65,8 +66,8 @@ class CNN(eqx.Module):
     def __check_init__(self):
         if not self.channels or any(c < 1 for c in self.channels):
             raise InputError(
-                f"channels is {self.channels}; give how many channels each stage makes, "
-                "at least 1, of at least one stage."
+                f"channels is {self.channels}; give the output channels of each stage, at "
+                "least 1, for at least one stage."
             )
         for name in ("size", "stride", "padding", "groups", "pool", "pool_stride"):
             self._each(name)
@@ -75,7 +76,7 @@ class CNN(eqx.Module):
         check_norm(self.norm)
         activation(self.activation, 1)
         Pooling(kind=self.pooling)
-        self._perceptron()
+        self._dense_part()
         check_dtype(self.dtype or "float32")
 
     def build(
@@ -84,9 +85,9 @@ class CNN(eqx.Module):
         """The network from rows of this shape to n_out entries of η.
 
         Args:
-            shape: of one row, channels last: (h, w, c), or (t, c) for sequences.
-            n_out: entries of η.
-            key: for the first weights.
+            shape: the shape of one row, channels last: (h, w, c), or (t, c) for sequences.
+            n_out: the number of entries of η.
+            key: the random key of the initial weights.
         """
         *keys, last = jax.random.split(key, len(self.channels) + 1)
         layers, n_in, axes = [], shape[-1], len(shape) - 1
@@ -96,8 +97,8 @@ class CNN(eqx.Module):
         mean = Pooling(None, kind="mean", axes=axes)
         layers += [Flatten() if self.head == "flatten" else mean]
         (features,) = output_shape(Chain(*layers), shape)
-        perceptron = self._perceptron().build(features, n_out, key=last)
-        model = Chain(*layers, *getattr(perceptron, "layers", ()))
+        dense = self._dense_part().build(features, n_out, key=last)
+        model = Chain(*layers, *getattr(dense, "layers", ()))
         return model if self.dtype is None else MixedPrecision(model, self.dtype)
 
     def _stage(self, stage: int, n_in: int, n_out: int, axes: int, key: Key) -> list:
@@ -119,17 +120,17 @@ class CNN(eqx.Module):
         return [*layers, Pooling(window, step or None, kind=self.pooling, axes=axes)]
 
     def _each(self, name: str) -> tuple:
-        """A setting for each stage."""
+        """The value of a setting for each stage."""
         value, count = getattr(self, name), len(self.channels)
         if not isinstance(value, tuple):
             return (value,) * count
         if len(value) != count:
             raise InputError(
-                f"{name} is {value} for {count} stages; give one for all, or {count}."
+                f"{name} is {value} for {count} stages; give one value for all, or {count}."
             )
         return value
 
-    def _perceptron(self) -> MLP:
+    def _dense_part(self) -> MLP:
         return MLP(
             self.hidden,
             activation=self.activation,
@@ -139,8 +140,8 @@ class CNN(eqx.Module):
 
 
 def lenet(**settings: Any) -> CNN:
-    """LeNet-5 for 28x28 or (padded) 32x32 images: 61,706 parameters, ten classes."""
-    lecun = {
+    """LeNet-5 for 28x28 or (padded) 32x32 images: 61,706 parameters for ten classes."""
+    defaults = {
         "channels": (6, 16),
         "size": 5,
         "padding": ("same", "valid"),
@@ -149,17 +150,17 @@ def lenet(**settings: Any) -> CNN:
         "activation": "tanh",
         "init": "xavier",
     }
-    return CNN(**(lecun | settings))
+    return CNN(**(defaults | settings))
 
 
 def alexnet(**settings: Any) -> CNN:
     """AlexNet for 227x227x3 images: 60,965,224 parameters at a thousand classes.
 
-    Five convolutions, of which the second, fourth and fifth are in two groups (the two
-    cards of 2012), overlapping pooling, dropout. Its local response normalisation, which
-    learns nothing and was soon dropped, is left out.
+    Five convolutions, of which the second, fourth and fifth have two groups (one for each
+    GPU of the original), overlapping pooling, dropout. The local response normalisation,
+    which has no parameters and was soon abandoned, is left out.
     """
-    krizhevsky = {
+    defaults = {
         "channels": (96, 256, 384, 384, 256),
         "size": (11, 5, 3, 3, 3),
         "stride": (4, 1, 1, 1, 1),
@@ -170,4 +171,4 @@ def alexnet(**settings: Any) -> CNN:
         "hidden": (4096, 4096),
         "dropout": 0.5,
     }
-    return CNN(**(krizhevsky | settings))
+    return CNN(**(defaults | settings))

@@ -1,4 +1,4 @@
-r"""Residual networks of images, in pre-activation order."""
+r"""Residual networks for images, in pre-activation order."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,27 +18,32 @@ from likely.layers import (
 from likely.layers.composition.mixed_precision import check_dtype
 from likely.layers.units.activations import Activation
 from likely.layers.units.initializers import Initializer
-from likely.models.images.blocks import as_tuple, bend, check_norm, residual_block
+from likely.models.images.blocks import (
+    as_tuple,
+    check_norm,
+    norm_and_activation,
+    residual_block,
+)
 from likely.typing import Key
 
 
 class ResNet(eqx.Module):
-    r"""The settings of a residual network, as plain data; `build` makes it.
+    r"""The settings of a residual network, as plain data; `build` makes the network.
 
-    A convolution, then stages of blocks $h + f(h)$, then norm, bend, the mean over all
-    positions and a linear map. Each stage after the first halves the positions.
+    A convolution, then stages of blocks $h + f(h)$, then norm, activation, the mean over
+    all positions and a linear layer. Each stage after the first halves the resolution.
 
     Args:
         widths: the channels of each stage.
-        blocks: how many blocks a stage has: one number for all, or one for each.
+        blocks: the number of blocks of a stage: one number for all, or one for each.
         activation: a name of `layers.ACTIVATIONS`, or (name, number), or a function.
         norm: "batch", "group" or None.
         zero: whether each block starts as the identity.
         dropout: the probability to drop a value inside a block.
         stem: the size and the stride of the first convolution.
         init: a name of `layers.INITIALIZERS`, or ("gaussian", variance).
-        dtype: what to compute in, such as "bfloat16", while parameters keep their
-            precision; None is that of the parameters.
+        dtype: the precision of the computation, such as "bfloat16"; parameters keep
+            theirs. None computes in the precision of the parameters.
     """
 
     widths: tuple[int, ...] = eqx.field(
@@ -62,8 +67,8 @@ class ResNet(eqx.Module):
             )
         if len(self._depths) != len(self.widths) or any(d < 1 for d in self._depths):
             raise InputError(
-                f"blocks is {self.blocks} for {len(self.widths)} stages; give how many "
-                "blocks a stage has, at least 1: one number for all, or one for each."
+                f"blocks is {self.blocks} for {len(self.widths)} stages; give the number of "
+                "blocks of a stage, at least 1: one number for all, or one for each."
             )
         check_norm(self.norm)
         activation(self.activation, 1)
@@ -81,9 +86,9 @@ class ResNet(eqx.Module):
         """The network from rows of this shape to n_out entries of η.
 
         Args:
-            shape: of one row, channels last: (h, w, c), or (t, c) for sequences.
-            n_out: entries of η.
-            key: for the first weights.
+            shape: the shape of one row, channels last: (h, w, c), or (t, c) for sequences.
+            n_out: the number of entries of η.
+            key: the random key of the initial weights.
         """
         keys = iter(jax.random.split(key, 2 + sum(self._depths)))
         size, stride = self.stem
@@ -117,7 +122,7 @@ class ResNet(eqx.Module):
                 width = wide
         model = Chain(
             *layers,
-            *bend(self.norm, self.activation, width),
+            *norm_and_activation(self.norm, self.activation, width),
             Pooling(None, kind="mean", axes=axes),
             Dense(width, n_out, init=self.init, key=next(keys)),
         )

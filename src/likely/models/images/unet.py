@@ -1,4 +1,4 @@
-r"""The U-Net: down to few positions and many channels, and back, with skips."""
+r"""The U-Net: an encoder to low resolution and a decoder back, with skip connections."""
 
 from collections.abc import Sequence
 
@@ -25,29 +25,29 @@ from likely.layers.units.initializers import Initializer
 from likely.models.images.blocks import as_tuple, check_norm, convolution_block
 from likely.typing import Key
 
-UPS = ("transposed", "nearest", "bilinear")
+UPSAMPLINGS = ("transposed", "nearest", "bilinear")
 
 
 class UNet(eqx.Module):
-    """The settings of a U-Net, as plain data; `build` makes it.
+    """The settings of a U-Net, as plain data; `build` makes the network.
 
-    A level is two convolutions, then, side by side, what they made and the next level at
-    half of the positions, brought back by a transposed convolution; then two
-    convolutions more. The last level is two convolutions alone. The output has an η for
-    each position: (n, h, w, k).
+    A level has two convolutions; then the next level at half the resolution, upsampled
+    again and concatenated with the output of the two convolutions; then two more
+    convolutions. The last level has only two convolutions. The output has an η for each
+    position: (n, h, w, k).
 
     Args:
         widths: the channels of each level, finest first.
         activation: a name of `layers.ACTIVATIONS`, or (name, number), or a function.
         norm: "batch", "group" or None, after each convolution.
-        up: "transposed", or "nearest" or "bilinear" and a convolution of size 1.
-        condition: the features of a condition that each level is told, such as those of
-            a time; 0 is none. The network is then called with (X, condition), see
-            `timed`.
+        up: "transposed" for a transposed convolution; "nearest" or "bilinear" for
+            upsampling and a convolution of size 1.
+        condition: the number of features of a condition, such as a time, that each level
+            gets; 0 is none. The network is then called with (X, condition), see `timed`.
         zero: whether the last convolution starts at zero.
         init: a name of `layers.INITIALIZERS`, or ("gaussian", variance).
-        dtype: what to compute in, such as "bfloat16", while parameters keep their
-            precision; None is that of the parameters.
+        dtype: the precision of the computation, such as "bfloat16"; parameters keep
+            theirs. None computes in the precision of the parameters.
     """
 
     widths: tuple[int, ...] = eqx.field(
@@ -66,8 +66,10 @@ class UNet(eqx.Module):
             raise InputError(
                 f"widths is {self.widths}; give the channels of each level, at least 1."
             )
-        if self.up not in UPS:
-            raise InputError(f"up is {self.up!r}; give one of {', '.join(UPS)}.")
+        if self.up not in UPSAMPLINGS:
+            raise InputError(
+                f"up is {self.up!r}; give one of {', '.join(UPSAMPLINGS)}."
+            )
         check_norm(self.norm)
         activation(self.activation, 1)
         check_dtype(self.dtype or "float32")
@@ -78,9 +80,9 @@ class UNet(eqx.Module):
         """The network from rows of this shape to n_out entries of η for each position.
 
         Args:
-            shape: of one row, channels last: (h, w, c), or (t, c) for sequences.
-            n_out: entries of η for each position.
-            key: for the first weights.
+            shape: the shape of one row, channels last: (h, w, c), or (t, c) for sequences.
+            n_out: the number of entries of η for each position.
+            key: the random key of the initial weights.
         """
         halved = 2 ** (len(self.widths) - 1)
         if any(p % halved for p in shape[:-1]):
@@ -99,9 +101,12 @@ class UNet(eqx.Module):
         return model if self.dtype is None else MixedPrecision(model, self.dtype)
 
     def _level(self, depth: int, n_in: int, axes: int, key: Key) -> list:
-        """From n_in channels to those of this level."""
+        """The layers from n_in channels to those of this level, with all deeper levels."""
         first, inside, up, last = jax.random.split(key, 4)
-        width, down = self.widths[depth], self._twice(n_in, depth, axes, first)
+        width, down = (
+            self.widths[depth],
+            self._two_convolutions(n_in, depth, axes, first),
+        )
         if depth + 1 == len(self.widths):
             return down
         below = [
@@ -112,10 +117,10 @@ class UNet(eqx.Module):
         return [
             *down,
             Concatenated(Chain(*below)),
-            *self._twice(2 * width, depth, axes, last),
+            *self._two_convolutions(2 * width, depth, axes, last),
         ]
 
-    def _twice(self, n_in: int, depth: int, axes: int, key: Key) -> list:
+    def _two_convolutions(self, n_in: int, depth: int, axes: int, key: Key) -> list:
         first, second, third = jax.random.split(key, 3)
         width = self.widths[depth]
         settings = {
@@ -124,12 +129,12 @@ class UNet(eqx.Module):
             "init": self.init,
             "axes": axes,
         }
-        told = []
+        conditioning = []
         if self.condition:
-            told = [Shifted.of(self.condition, width, key=third)]
+            conditioning = [Shifted.of(self.condition, width, key=third)]
         return [
             *convolution_block(n_in, width, key=first, **settings),
-            *told,
+            *conditioning,
             *convolution_block(width, width, key=second, **settings),
         ]
 
@@ -138,8 +143,8 @@ class UNet(eqx.Module):
             return [
                 TransposedConvolution(n_in, n_out, init=self.init, axes=axes, key=key)
             ]
-        mixed = Convolution(n_in, n_out, 1, init=self.init, axes=axes, key=key)
-        return [mixed, Upsampling(kind=self.up, axes=axes)]
+        channels = Convolution(n_in, n_out, 1, init=self.init, axes=axes, key=key)
+        return [channels, Upsampling(kind=self.up, axes=axes)]
 
 
 def timed(
@@ -150,14 +155,14 @@ def timed(
     scale: float = 1.0,
     key: Key,
 ) -> Conditional:
-    """A U-Net that is told a time, called with (X, t): what denoises in diffusion.
+    """A U-Net conditioned on a time, called with (X, t), such as a denoiser in diffusion.
 
     Args:
-        settings: with a `condition`, the number of features of a time.
-        shape: of one row, channels last.
-        n_out: entries of η for each position.
-        scale: what t is multiplied with; 1000 suits a t from 0 to 1.
-        key: for the first weights.
+        settings: the U-Net; its `condition` is the number of features of the time.
+        shape: the shape of one row, channels last.
+        n_out: the number of entries of η for each position.
+        scale: the factor of t; 1000 suits a t from 0 to 1.
+        key: the random key of the initial weights.
     """
     size = settings.condition
     if size < 2 or size % 2:
@@ -179,7 +184,7 @@ def timed(
 def super_resolution(
     settings: UNet, shape: Sequence[int], *, scale: int = 2, key: Key
 ) -> Chain:
-    """Images with `scale` times as many positions: bilinear, and what a U-Net adds.
+    """Images at `scale` times the resolution: bilinear upsampling plus a U-Net residual.
 
     With `UNet(zero=True)` it starts as bilinear interpolation.
     """

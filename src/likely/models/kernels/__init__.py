@@ -1,23 +1,5 @@
-"""Kernels, and support vector machines on them."""
+"""Kernel functions, and support vector machines."""
 
-from likely.models.kernels.functions import (
-    Definiteness,
-    Kernel,
-    definiteness,
-    disc_feature,
-    gram,
-    kernel_of,
-    polynomial_features,
-    structural_risk,
-)
+import lazy_loader
 
-__all__ = [
-    "Definiteness",
-    "Kernel",
-    "definiteness",
-    "disc_feature",
-    "gram",
-    "kernel_of",
-    "polynomial_features",
-    "structural_risk",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

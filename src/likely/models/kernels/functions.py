@@ -1,17 +1,17 @@
-r"""Kernels: inner products K(x, z) = ⟨φ(x), φ(z)⟩ of features nobody has to write down.
+r"""Kernels: inner products K(x, z) = ⟨φ(x), φ(z)⟩ of implicit features φ.
 
 | name | K(x, z) | |
 |---|---|---|
 | linear | $x·z$ | |
-| poly | $(γ\,x·z + c_0)^{p}$ | D23 |
-| rbf | $e^{-γ\lVert x-z\rVert^2}$ | D24 |
+| poly | $(γ\,x·z + c_0)^{p}$ | |
+| rbf | $e^{-γ\lVert x-z\rVert^2}$ | |
 | sigmoid | $\tanh(γ\,x·z + c_0)$ | not positive definite in general |
 | precomputed | the matrix itself | |
 | a function | f(X, Z) → (n, m) | |
 
 A symmetric function is a kernel if and only if every Gram matrix is positive
-semi-definite: `definiteness` looks. `polynomial_features` and `disc_feature` are
-feature maps written out.
+semi-definite; `definiteness` checks that. `polynomial_features` and `disc_feature` are
+explicit feature maps.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ BLOCK_BYTES = 32_000_000
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel with its numbers; call it with two sets of rows."""
+    """A kernel with its parameters; call it with two sets of rows."""
 
     name: str | Callable[..., Any]
     gamma: float = 1.0
@@ -41,7 +41,7 @@ class Kernel:
     def __call__(
         self, X: Float[np.ndarray, "n d"], Z: Float[np.ndarray, "m d"]
     ) -> Float[np.ndarray, "n m"]:
-        """K(xᵢ, zⱼ) for all pairs."""
+        """The kernel matrix K(xᵢ, zⱼ) of all pairs."""
         if callable(self.name):
             return _called(self.name, X, Z)
         if self.name == "precomputed":
@@ -56,7 +56,7 @@ class Kernel:
         return K**self.degree if self.name == "poly" else np.tanh(K, out=K)
 
     def diagonal(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
-        """K(xᵢ, xᵢ)."""
+        """The diagonal K(xᵢ, xᵢ)."""
         if callable(self.name) or self.name == "precomputed":
             return np.diagonal(self(X, X)).copy()
         if self.name == "rbf":
@@ -73,7 +73,7 @@ class Kernel:
         Z: Float[np.ndarray, "s d"],
         B: Float[np.ndarray, "s m"],
     ) -> Float[np.ndarray, "n m"]:
-        """K(X, Z) B, some rows at a time."""
+        """The product K(X, Z) B, computed in blocks of rows."""
         size = max(1, BLOCK_BYTES // (8 * max(1, len(Z))))
         parts = [self(X[i : i + size], Z) @ B for i in range(0, len(X), size)]
         return np.concatenate(parts) if parts else np.empty((0, B.shape[1]))
@@ -85,7 +85,7 @@ def kernel_of(
     w: Float[np.ndarray, " n"] | None = None,
     **settings: Any,
 ) -> Kernel:
-    """A checked kernel; gamma "scale" is 1 / (d · variance of X), "auto" 1 / d."""
+    """A kernel with checked settings; gamma "scale" is 1 / (d · variance of X), "auto" 1 / d."""
     if not callable(name) and name not in NAMES:
         raise InputError(
             f"kernel is {name!r}; give one of {list(NAMES)} or a function."
@@ -106,7 +106,7 @@ def kernel_of(
 def gram(
     X: Any, Z: Any = None, *, kernel: str | Callable[..., Any] = "rbf", **settings: Any
 ) -> Float[np.ndarray, "n m"]:
-    """The Gram matrix K(xᵢ, zⱼ); of X with itself if Z is not given.
+    """The Gram matrix K(xᵢ, zⱼ), of X with itself if Z is not given.
 
     Args:
         X: (n, d) rows.
@@ -128,7 +128,7 @@ class Definiteness:
 
     Attributes:
         smallest, largest: eigenvalues.
-        vector: v with vᵀKv = smallest: the proof where that is negative.
+        vector: v with vᵀKv = smallest, the proof where that is negative.
         semidefinite: smallest ≥ −tolerance · largest.
     """
 
@@ -142,7 +142,7 @@ class Definiteness:
 
 
 def definiteness(K: Any, *, tolerance: float = 1e-10) -> Definiteness:
-    """Look whether K is symmetric and positive semi-definite, up to rounding."""
+    """Check whether a symmetric K is positive semi-definite, up to rounding."""
     K = np.asarray(K, np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise InputError(f"K has shape {K.shape}; a Gram matrix is square.")
@@ -158,27 +158,27 @@ def definiteness(K: Any, *, tolerance: float = 1e-10) -> Definiteness:
 def polynomial_features(
     X: Any, degree: int = 2, *, gamma: float | int = 1.0, coef0: float | int = 1.0
 ) -> Float[np.ndarray, "n p"]:
-    r"""φ with φ(x)·φ(z) = (γ x·z + c₀)ᵖ: all monomials up to degree p, scaled.
+    r"""The features φ with φ(x)·φ(z) = (γ x·z + c₀)ᵖ: scaled monomials up to degree p.
 
-    The multinomial theorem: with x₀ = √(c₀/γ) added, each monomial of degree p has
+    By the multinomial theorem, with x₀ = √(c₀/γ) added, each monomial of degree p has
     the factor $\sqrt{γ^p\, p! / \prod_k m_k!}$.
     """
     X = np.asarray(X, np.float64)
     if coef0 < 0 or gamma <= 0:
         raise InputError(
-            "gamma must be above 0 and coef0 at least 0: else no features."
+            "gamma must be above 0 and coef0 at least 0, or there are no such features."
         )
     wide = np.c_[np.full(len(X), np.sqrt(coef0 / gamma)), X]
     columns = []
     for chosen in combinations_with_replacement(range(wide.shape[1]), degree):
         counts = [chosen.count(k) for k in set(chosen)]
-        many = factorial(degree) / prod(factorial(m) for m in counts)
-        columns.append(np.sqrt(gamma**degree * many) * wide[:, chosen].prod(1))
+        orders = factorial(degree) / prod(factorial(m) for m in counts)
+        columns.append(np.sqrt(gamma**degree * orders) * wide[:, chosen].prod(1))
     return np.stack(columns, axis=1)
 
 
 def disc_feature(X: Any) -> Float[np.ndarray, "n 1"]:
-    """φ(x) = max(0, 1 − ‖x‖²): inside the unit disc is above the plane φ = 0."""
+    """The feature φ(x) = max(0, 1 − ‖x‖²), positive inside the unit disc only."""
     X = np.asarray(X, np.float64)
     return np.maximum(0.0, 1 - (X**2).sum(1))[:, None]
 
@@ -200,7 +200,7 @@ def structural_risk(
 
 
 def _rbf(X: np.ndarray, Z: np.ndarray, gamma: float) -> np.ndarray:
-    """e^(−γ‖x − z‖²), centred first so that lengths do not cancel digits."""
+    """The RBF kernel e^(−γ‖x − z‖²); rows are centred first, to avoid cancellation."""
     centre = Z.mean(0) if len(Z) else 0.0
     X, Z = X - centre, Z - centre
     K = X @ Z.T
@@ -213,7 +213,7 @@ def _rbf(X: np.ndarray, Z: np.ndarray, gamma: float) -> np.ndarray:
 
 
 def _scale(X: np.ndarray, w: np.ndarray | None) -> float:
-    """1 / (d · variance of all entries), as scikit-learn has it, with weights."""
+    """scikit-learn's gamma="scale", 1 / (d · variance of all entries), with weights."""
     w = np.ones(len(X)) if w is None else w
     mean = np.average(X.mean(1), weights=w)
     variance = float(np.average(((X - mean) ** 2).mean(1), weights=w))
@@ -221,6 +221,7 @@ def _scale(X: np.ndarray, w: np.ndarray | None) -> float:
 
 
 def _called(function: Callable[..., Any], X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    """The matrix of a kernel that is a function, with its shape checked."""
     K = np.asarray(function(X, Z), np.float64)
     if K.shape != (len(X), len(Z)):
         raise InputError(

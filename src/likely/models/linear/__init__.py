@@ -1,1 +1,1 @@
-"""Linear models and their parts."""
+"""Linear models and hyperplanes."""

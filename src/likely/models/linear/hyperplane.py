@@ -1,4 +1,4 @@
-r"""Planes in d dimensions: sides, distances, projections.
+r"""Hyperplanes in d dimensions: sides, distances, projections.
 
 $\{x : w·(x - p) = 0\} = \{x : w·x + b = 0\}$ with $b = -w·p$. The signed distance of x is
 $t = (w·x + b)/\lVert w\rVert$, positive on the side to which w points; the nearest point of
@@ -15,10 +15,10 @@ from likely.core.checks import InputError
 
 
 class Hyperplane(eqx.Module):
-    """{x : w·x + b = 0}.
+    """The hyperplane {x : w·x + b = 0}.
 
     Attributes:
-        w: (d,) the normal.
+        w: the normal, (d,).
         b: the offset.
     """
 
@@ -49,15 +49,15 @@ class Hyperplane(eqx.Module):
         return X - (self.value(X) / (self.w @ self.w))[:, None] * self.w
 
     def neuron(self, X: Any) -> np.ndarray:
-        """The threshold neuron 1[w·x + b ≥ 0]: a step, with this plane as its boundary."""
+        """The threshold neuron 1[w·x + b ≥ 0], with this plane as its decision boundary."""
         return (self.value(X) >= 0).astype(int)
 
 
 def perceptron(X: Any, y: Any, *, max_epochs: int = 1000) -> Hyperplane:
     r"""Rosenblatt's rule: for each row on the wrong side, w += y x and b += y (y = ±1).
 
-    Ends where a plane separates the classes (after at most (R/margin)² mistakes); else
-    at the limit, with an error.
+    It ends when a plane separates the classes (after at most (R/margin)² mistakes), or
+    with an error after `max_epochs` passes.
     """
     X, y = np.asarray(X, np.float64), np.asarray(y, np.float64)
     w, b = np.zeros(X.shape[1]), 0.0
@@ -69,6 +69,6 @@ def perceptron(X: Any, y: Any, *, max_epochs: int = 1000) -> Hyperplane:
         if not mistakes:
             return Hyperplane(w, float(b))
     raise InputError(
-        f"no plane was found in {max_epochs} rounds; the classes may not be separable: use "
-        "LinearSVC."
+        f"no separating plane was found in {max_epochs} epochs; the classes may not be "
+        "separable: use LinearSVC."
     )

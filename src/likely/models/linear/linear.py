@@ -18,7 +18,7 @@ class Linear(eqx.Module):
     def zeros(
         cls, d: int, k: int = 1, bias: Float[Array, " k"] | bool = True
     ) -> "Linear":
-        """W = 0 and a bias of zero, or the given one, or none."""
+        """The model with W = 0 and a bias of zero, the given bias, or none (False)."""
         if bias is True:
             bias = jnp.zeros(k)
         weight = jnp.zeros((d, k))
@@ -28,9 +28,9 @@ class Linear(eqx.Module):
         self, X: Float[Array, "n d"], *, w=None, key=None, state: State = None
     ) -> tuple[Float[Array, "n k"], State]:
         """XW + 1b."""
-        # The barrier keeps XLA from melting the product into the reductions that follow,
-        # which on CPUs turns a matrix product into a scalar loop when many fits are one.
-        # One output goes as a vector: for its gradient XLA then reads X only once.
+        # The barrier keeps XLA from fusing the product into the reductions that follow,
+        # which on CPUs turns a matrix product into a scalar loop when fits are batched.
+        # A single output is computed as a vector: its gradient then reads X only once.
         one = self.weight.shape[1] == 1
         eta = jax.lax.optimization_barrier(
             X @ (self.weight[:, 0] if one else self.weight)
@@ -40,7 +40,7 @@ class Linear(eqx.Module):
 
     @property
     def coefficients(self) -> Float[Array, "p k"]:
-        """W over b."""
+        """W stacked on b."""
         if self.bias is None:
             return self.weight
         return jnp.concatenate([self.weight, self.bias[None]])
@@ -52,7 +52,7 @@ class Linear(eqx.Module):
         return jnp.concatenate([X, jnp.ones((X.shape[0], 1), X.dtype)], axis=1)
 
     def with_coefficients(self, B: Float[Array, "p k"]) -> "Linear":
-        """The model with W over b = B."""
+        """The model whose W stacked on b is B."""
         if self.bias is None:
             return Linear(B, None)
         return Linear(B[:-1], B[-1])

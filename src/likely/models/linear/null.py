@@ -1,4 +1,4 @@
-"""The model without inputs: the same η for every row."""
+"""The null model: the same η for every row."""
 
 import equinox as eqx
 import jax
@@ -9,7 +9,7 @@ from likely.typing import State
 
 
 class Null(eqx.Module):
-    """η = b whatever x is: the baseline every model has to beat."""
+    """η = b for every x: the baseline that every model has to beat."""
 
     bias: Float[Array, " k"]
 

@@ -12,8 +12,8 @@ Rows = tuple[Float[Array, "n d"], Float[Array, " n"]]
 class Offset(eqx.Module):
     r"""$η = XW + 1b + o$ for rows (X, o). A `LinearModel`.
 
-    With a log link an exposure e is the offset log e: twice the exposure is twice the
-    expected count, exactly.
+    With a log link, an exposure e is the offset log e: twice the exposure doubles the
+    expected count.
     """
 
     model: Linear
@@ -27,7 +27,7 @@ class Offset(eqx.Module):
 
     @property
     def coefficients(self) -> Float[Array, "p k"]:
-        """W over b."""
+        """W stacked on b."""
         return self.model.coefficients
 
     def design(self, X: Rows) -> Float[Array, "n p"]:
@@ -35,5 +35,5 @@ class Offset(eqx.Module):
         return self.model.design(X[0])
 
     def with_coefficients(self, B: Float[Array, "p k"]) -> "Offset":
-        """The model with W over b = B."""
+        """The model whose W stacked on b is B."""
         return Offset(self.model.with_coefficients(B))

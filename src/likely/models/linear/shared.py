@@ -12,9 +12,9 @@ from likely.typing import Key, Model, State
 class Shared(eqx.Module):
     """η = (f(x), tail): the last entries of η are the same for every row.
 
-    `Shared(Linear.zeros(d, 1), tail=[0.0])` under `Normal()` is the regression with
-    one learned standard deviation. With `order` the entries are then taken in it: where
-    there are several outputs each has its own shared entries.
+    `Shared(Linear.zeros(d, 1), tail=[0.0])` under `Normal()` is linear regression with one
+    learned standard deviation. `order` permutes the entries, so that each of several
+    outputs can have its own shared entries.
     """
 
     model: Model

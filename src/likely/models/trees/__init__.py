@@ -1,7 +1,6 @@
-"""Trees on one histogram engine: bins, growing, pruning, flat arrays, SHAP values.
+"""Decision trees: histogram bins, growing, pruning, flat arrays, SHAP values.
 
-The kernels are compiled by numba when they are first used; nothing here imports it
-before.
+The kernels are compiled by numba when they are first used; numba is not imported before.
 """
 
 from importlib import import_module
@@ -23,6 +22,6 @@ __all__ = [
 
 
 def compile_kernels() -> None:
-    """Compile every kernel into the cache: what the first use would do."""
+    """Compile every kernel into the cache, so that the first fit need not."""
     for name in ("kernels", "grow", "leafwise", "derivatives", "shap_kernel"):
         import_module(f"likely.models.trees.{name}")

@@ -1,8 +1,8 @@
-"""What numba lacks: whole numbers that threads share, to share out work; pairs added at once.
+"""Operations that numba lacks: atomic integers for threads, and vectorised pair sums.
 
-Two threads that run kernels meet in an array of counters. They do not wait in a system
-call, so a piece of work of 50 microseconds is worth sharing, and a thread that the
-system has put aside holds up at most the piece it took.
+Threads that run kernels take tasks from an array of atomic counters. They do not wait in
+a system call, so a task of 50 microseconds is worth sharing, and a thread that the system
+has suspended delays at most the task that it took.
 """
 
 import sys
@@ -18,7 +18,8 @@ from likely.core.compiled import inner
 
 
 @no_type_check
-def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
+def _pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
+    """A pointer to an entry of an array."""
     found = make_array(kind)(context, builder, array)
     return cgutils.get_item_pointer(context, builder, kind, found, [index])
 
@@ -26,12 +27,12 @@ def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any
 @intrinsic
 @no_type_check
 def atomic_add(typing, array, index, amount):
-    """Add, and return what was there before."""
+    """Add to a counter, and return its value from before."""
 
     def code(context, builder, signature, arguments):
         counters, i, value = arguments
-        place = _place(context, builder, signature.args[0], counters, i)
-        return builder.atomic_rmw("add", place, value, "seq_cst")
+        pointer = _pointer(context, builder, signature.args[0], counters, i)
+        return builder.atomic_rmw("add", pointer, value, "seq_cst")
 
     return int64(array, int64, int64), code
 
@@ -39,12 +40,12 @@ def atomic_add(typing, array, index, amount):
 @intrinsic
 @no_type_check
 def atomic_swap(typing, array, index, value):
-    """Store, and return what was there before."""
+    """Set a counter, and return its value from before."""
 
     def code(context, builder, signature, arguments):
         counters, i, new = arguments
-        place = _place(context, builder, signature.args[0], counters, i)
-        return builder.atomic_rmw("xchg", place, new, "seq_cst")
+        pointer = _pointer(context, builder, signature.args[0], counters, i)
+        return builder.atomic_rmw("xchg", pointer, new, "seq_cst")
 
     return int64(array, int64, int64), code
 
@@ -52,12 +53,12 @@ def atomic_swap(typing, array, index, value):
 @intrinsic
 @no_type_check
 def atomic_load(typing, array, index):
-    """What is there now."""
+    """The value of a counter now."""
 
     def code(context, builder, signature, arguments):
         counters, i = arguments
-        place = _place(context, builder, signature.args[0], counters, i)
-        return builder.load_atomic(place, "seq_cst", 8)
+        pointer = _pointer(context, builder, signature.args[0], counters, i)
+        return builder.load_atomic(pointer, "seq_cst", 8)
 
     return int64(array, int64), code
 
@@ -67,7 +68,7 @@ if sys.platform == "win32":
     @intrinsic
     @no_type_check
     def give_way(typing):
-        """Let another thread run: nothing to call here, so only wait a moment."""
+        """Let another thread run; on Windows there is no such call, so do nothing."""
 
         def code(context, builder, signature, arguments):
             builder.fence("seq_cst")
@@ -87,13 +88,13 @@ else:
 
 @intrinsic
 @no_type_check
-def add_pair(typing, sums, place, pairs, row):
-    """sums[place : place + 2] += pairs[row], as one addition of two numbers."""
+def add_pair(typing, sums, index, pairs, row):
+    """sums[index : index + 2] += pairs[row], as one addition of two numbers."""
     two = ir.VectorType(ir.IntType(64), 2)
 
     def code(context, builder, signature, arguments):
         kinds = signature.args
-        target = _place(context, builder, kinds[0], arguments[0], arguments[1])
+        target = _pointer(context, builder, kinds[0], arguments[0], arguments[1])
         array = make_array(kinds[2])(context, builder, arguments[2])
         first = [arguments[3], ir.Constant(ir.IntType(64), 0)]
         source = cgutils.get_item_pointer(context, builder, kinds[2], array, first)

@@ -1,9 +1,9 @@
 r"""Inputs as small whole numbers: at most 255 bins for each feature, and one for missing.
 
 Code 0 is "missing". A number x has code $1 + \#\{c : c < x\}$ over the cut points c of its
-feature; a category has the code of its place among the categories. With few distinct values
-every one has its own bin, cuts lie half-way; with many, bins of equal weight, where a value
-that is heavier than a bin has one of its own. Rows of weight 0 are not looked at.
+feature; a category has the code of its rank among the categories. Few distinct values have a
+bin each, with cuts half-way between them; many have bins of equal weight, where a value
+that is heavier than a bin has one of its own. Rows of weight 0 are ignored.
 
 Codes are kept four features to a word, `(blocks, n, 4)`: one load serves four histograms.
 """
@@ -14,11 +14,15 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-MOST = 255
+from likely.core.threads import row_blocks, thread_count, thread_map
+
+MAX_BINS = 255
+MIN_PARALLEL_ROWS = 10_001
+"""Rows from which on threads share the encoding."""
 
 
 class Bins(eqx.Module):
-    """The cut points of each feature."""
+    """The cut points that turn each feature into codes."""
 
     cuts: Float[np.ndarray, "d 255"]
     """Cut points, or the values of categories, rising; then infinity."""
@@ -33,21 +37,19 @@ class Bins(eqx.Module):
         w: Float[np.ndarray, " n"],
         categorical: Bool[np.ndarray, " d"],
         *,
-        most: int = MOST,
+        max_bins: int = MAX_BINS,
         n_jobs: int | None = None,
     ) -> "Bins":
-        """From the rows that have weight."""
-        from likely.core.compiled import share
-
+        """The bins of the rows that have weight."""
         if not (w > 0).all():
             X, w = X[w > 0], w[w > 0]
-        even = None if (w == w[0]).all() else w
+        weights = None if (w == w[0]).all() else w
 
         def one(j: int) -> np.ndarray:
-            return cut_points(X[:, j], even, bool(categorical[j]), most)
+            return cut_points(X[:, j], weights, bool(categorical[j]), max_bins)
 
-        found = share(one, range(X.shape[1]), n_jobs)
-        cuts = np.full((len(found), MOST), np.inf)
+        found = thread_map(one, range(X.shape[1]), thread_count(n_jobs))
+        cuts = np.full((len(found), MAX_BINS), np.inf)
         for row, own in zip(cuts, found, strict=True):
             row[: len(own)] = own
         counts = np.array([len(own) for own in found], np.int64)
@@ -58,8 +60,7 @@ class Bins(eqx.Module):
         return self.cuts[j, : self.counts[j] - (not self.categorical[j])]
 
     def encode(self, X: Float[np.ndarray, "n d"], n_jobs: int | None = None) -> Any:
-        """(blocks, n, 4) codes."""
-        from likely.core.compiled import share, stretches, threads
+        """The codes of rows, (blocks, n, 4)."""
         from likely.models.trees.kernels import encode_blocks
 
         n, d = X.shape
@@ -69,29 +70,32 @@ class Bins(eqx.Module):
         def one(part: tuple[int, int]) -> None:
             encode_blocks(X, self.cuts, self.categorical, codes, *part)
 
-        share(one, stretches(n, threads(n_jobs) if n > 10_000 else 1), n_jobs)
+        workers = thread_count(n_jobs)
+        thread_map(
+            one, row_blocks(n, workers if n >= MIN_PARALLEL_ROWS else 1), workers
+        )
         return codes
 
 
 def cut_points(
-    x: np.ndarray, w: np.ndarray | None, categorical: bool, most: int = MOST
+    x: np.ndarray, w: np.ndarray | None, categorical: bool, max_bins: int = MAX_BINS
 ) -> np.ndarray:
-    """The cuts between bins of one feature, or its categories."""
+    """The cuts between the bins of one feature, or its categories."""
     known = ~np.isnan(x)
     if not known.all():
         x, w = x[known], None if w is None else w[known]
     values, mass = _distinct(x, w)
     if categorical:
-        heaviest = np.argsort(-mass, kind="stable")[:most]
+        heaviest = np.argsort(-mass, kind="stable")[:max_bins]
         return values[np.sort(heaviest)]
-    if len(values) <= most:
+    if len(values) <= max_bins:
         return _between(values[:-1], values[1:])
     total = mass.sum()
-    below = np.cumsum(np.minimum(mass, total / most))
-    goals = below[-1] * np.arange(1, most) / most
-    place = np.searchsorted(below, goals * (1 - 1e-12))
-    place = np.unique(np.minimum(place, len(values) - 2))
-    return _between(values[place], values[place + 1])
+    below = np.cumsum(np.minimum(mass, total / max_bins))
+    goals = below[-1] * np.arange(1, max_bins) / max_bins
+    index = np.searchsorted(below, goals * (1 - 1e-12))
+    index = np.unique(np.minimum(index, len(values) - 2))
+    return _between(values[index], values[index + 1])
 
 
 def _distinct(x: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""One gradient tree from Python: the arrays that its threads share, and its limits."""
+"""Growing gradient trees from Python: the arrays that threads share, and the limits."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -12,15 +12,15 @@ from likely.models.trees.fixed_point import BITS
 
 
 class Limits(NamedTuple):
-    """When to stop splitting.
+    """The limits of one tree.
 
     Attributes:
-        max_leaves: the most leaves.
-        max_depth: the most questions on the way to a leaf.
-        min_leaf: the least weight of a leaf.
-        min_gain: the least gain of a split, in nats.
+        max_leaves: the largest number of leaves.
+        max_depth: the largest number of splits on the way to a leaf.
+        min_leaf: the smallest weight of a leaf.
+        min_gain: the smallest gain of a split, in nats.
         l2: strength λ of the prior on the values of leaves.
-        smooth: added to H where categories are sorted, in mean rows.
+        smooth: added to H where categories are sorted, in units of the mean row.
     """
 
     max_leaves: int
@@ -31,12 +31,16 @@ class Limits(NamedTuple):
     smooth: float = 10.0
 
 
-MANY, EVEN_BITS = 8192, 20
-"""From so many rows on, and up to so many bits of their number, one word is enough."""
+MIN_ONE_WORD_ROWS, MAX_ONE_WORD_BITS = 8192, 20
+"""Rows from which on, and bits of their number up to which, one word per row is used."""
+
+
+MIN_HELPED_ROWS = 2048
+"""Rows above which other threads help to grow a tree."""
 
 
 class Booster:
-    """Grows trees on one table of codes, one after the other."""
+    """Grows gradient trees on one table of codes, one after the other."""
 
     def __init__(
         self,
@@ -53,25 +57,26 @@ class Booster:
         self.codes = np.ascontiguousarray(codes.view(np.uint32)[..., 0])
         self.bins, self.w, self.unit, self.limits = bins, w, unit, limits
         self.bits = max(int(w.sum()).bit_length(), 1)
-        most, blocks = limits.max_leaves, len(self.codes)
+        max_leaves, blocks = limits.max_leaves, len(self.codes)
         self.n_threads = min(n_threads, blocks)
         self.counts = bins.counts.astype(np.int64)
         self.signs = signs.astype(np.int8)
         self.gh = np.empty((n, 2), np.int64)
         self.ordered = np.empty((n, 2), np.int64)
         self.spare = np.empty((2, n), np.int32)
-        alike = unit == 1.0 and int(w.max()) == 1
-        self.even = alike and n >= MANY and self.bits <= EVEN_BITS
-        self.hists = np.empty((most, blocks, 2048), np.int64)
+        unweighted = unit == 1.0 and int(w.max()) == 1
+        fits = n >= MIN_ONE_WORD_ROWS and self.bits <= MAX_ONE_WORD_BITS
+        self.one_word = unweighted and fits
+        self.hists = np.empty((max_leaves, blocks, 2048), np.int64)
         self.leaf = (
-            np.zeros(most, bool),
-            np.zeros((most, 2), np.int64),
-            np.empty((most, 2)),
+            np.zeros(max_leaves, bool),
+            np.zeros((max_leaves, 2), np.int64),
+            np.empty((max_leaves, 2)),
         )
         self.found = (
-            np.empty((most, d)),
-            np.empty((most, d), np.int32),
-            np.empty((most, d), bool),
+            np.empty((max_leaves, d)),
+            np.empty((max_leaves, d), np.int32),
+            np.empty((max_leaves, d), bool),
         )
 
     def grow(  # noqa: PLR0917
@@ -84,14 +89,14 @@ class Booster:
         *,
         location: bool = False,
     ) -> tuple[Grown, Int[np.ndarray, "l 3"]]:
-        """A tree for these derivatives; `rows` are left in the order of its leaves.
+        """A tree for these derivatives; `rows` end up in the order of its leaves.
 
-        A leaf needs a curvature of at least 1e-3 (where η is a location and has the units
-        of y, 1e-3 of a mean row), or its step would be a guess.
+        A leaf needs a second derivative of at least 1e-3 (where η is a location and has
+        the units of y, 1e-3 of that of a mean row), or its step would be unreliable.
 
         Returns the tree and, for each leaf, its node and its first and last row.
         """
-        from likely.models.trees.leafwise import CONTROL, grow_leafwise, help_grow
+        from likely.models.trees.leafwise import CONTROL_SIZE, grow_leafwise, help_grow
 
         limits, n = self.limits, len(self.w)
         gh, ordered, units = self._words(g, h)
@@ -109,7 +114,7 @@ class Booster:
                 self.bits,
             ]
         )
-        control = np.zeros(CONTROL, np.int64)
+        control = np.zeros(CONTROL_SIZE, np.int64)
         searched, totals, bounds = self.leaf
         job = (
             self.codes,
@@ -129,7 +134,7 @@ class Booster:
             control,
             self.spare,
         )
-        helpers = self.n_threads - 1 if pool is not None and n > 2048 else 0
+        helpers = self.n_threads - 1 if pool is not None and n > MIN_HELPED_ROWS else 0
         steps = [limits.max_leaves, limits.max_depth, self.bits, 1 + helpers]
         settings = np.array([*steps, len(rows) == n], np.int64)
         waiting = [pool.submit(help_grow, job) for _ in range(helpers)] if pool else []
@@ -139,13 +144,13 @@ class Booster:
         return Grown(*found[:-1]), found[-1]
 
     def _words(self, g: Float[np.ndarray, " n"], h: Float[np.ndarray, " n"]):
-        """Derivatives as whole numbers, a place to put them in order, and their units."""
-        from likely.models.trees.derivatives import quantise, quantise_even
+        """The derivatives as integers, an array for them in leaf order, and their units."""
+        from likely.models.trees.derivatives import quantise, quantise_with_count
 
         n = len(g)
-        if not self.even or h.min() != h.max():
+        if not self.one_word or h.min() != h.max():
             units = quantise(g, h, self.w, self.unit, self.gh, self.bits, BITS)
             return self.gh, self.ordered, units
         words, ordered = (a.reshape(-1, 1)[:n] for a in (self.gh, self.ordered))
-        unit = quantise_even(g, self.w, words, self.bits, BITS)
+        unit = quantise_with_count(g, self.w, words, self.bits, BITS)
         return words, ordered, (unit, h[0], h[0] * float(self.w.sum()))

@@ -1,10 +1,10 @@
-r"""Boosting the parameters of any family, one tree for each entry of η in each round.
+r"""Gradient boosting of any family, one tree for each entry of η in each round.
 
 $$η_j \leftarrow η_j + ν\, t_j(x), \qquad t_j \text{ fitted to } g_j = \frac{∂(-\log p)}{∂η_j}
   \text{ and } h_j \approx \frac{∂^2(-\log p)}{∂η_j^2},$$
 
-from the family's marginal fit on. Every tree makes one Newton step in each of its leaves
-(`leafwise`), ν shrinks it. All entries of η move from the same derivatives.
+starting at the family's marginal fit. Every tree makes one Newton step in each of its leaves
+(`leafwise`), which the learning rate ν shrinks. All entries of η use the same derivatives.
 """
 
 from collections.abc import Callable
@@ -17,9 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from likely.core.compiled import stretches, threads
 from likely.core.precision import float64
 from likely.core.rows import pad, pad_rows
+from likely.core.threads import row_blocks, thread_count
 from likely.families import (
     AbstractFamily,
     Bernoulli,
@@ -38,36 +38,36 @@ from likely.models.trees.derivatives import (
     FIXED_NORMAL,
     NORMAL,
     POISSON,
+    add_leave_one_out,
     add_to_rows,
-    add_without_self,
     closed_form,
 )
-from likely.models.trees.ensemble import Grown, Trees, closed
+from likely.models.trees.ensemble import Grown, Trees, loop_leaves
 from likely.models.trees.fixed_point import fixed_weights
 from likely.models.trees.kernels import add_leaves
 from likely.typing import Batch
 
 LOCATIONS = (Normal, Laplace, StudentT, Huber)
 """Families whose first entry of η has the units of y."""
-MANY = 20_000
-"""Rows from which on threads share a pass over them."""
-SEEN = 10_000
-"""The training loss is followed on this many rows."""
+MIN_PARALLEL_ROWS = 20_001
+"""Rows from which on threads share the computation of derivatives."""
+MAX_LOSS_ROWS = 10_000
+"""The number of rows on which the training loss is computed."""
 
 
 class Settings(NamedTuple):
-    """How to boost.
+    """The settings of gradient boosting.
 
     Attributes:
-        rounds: the most rounds.
-        rate: ν.
-        limits: of each tree.
-        subsample: share of the rows of each round.
-        colsample: share of the features of each tree.
+        rounds: the largest number of rounds.
+        rate: the learning rate ν.
+        limits: the limits of each tree.
+        subsample: the share of the rows in each round.
+        colsample: the share of the features of each tree.
         patience: stop after so many rounds without a lower validation loss.
         signs: (d,) monotone constraints on the first entry of η.
-        seed: of the samples.
-        n_jobs: threads.
+        seed: the seed of the subsamples.
+        n_jobs: the number of threads.
     """
 
     rounds: int
@@ -87,8 +87,8 @@ class Boosted(NamedTuple):
     trees: Trees
     history: dict[str, list[float]]
     rounds: int
-    alone: Float[np.ndarray, " n"] | None
-    """Squared error without validation: each row's prediction by leaves without it."""
+    leave_one_out: Float[np.ndarray, " n"] | None
+    """Predictions of each row from leaf values computed without it (squared error only)."""
 
 
 def boost(  # noqa: PLR0915, PLR0917, C901
@@ -104,16 +104,16 @@ def boost(  # noqa: PLR0915, PLR0917, C901
 
     Args:
         family: p(y | θ).
-        bins: of the inputs.
-        codes: of `data.x`.
+        bins: the bins of the inputs.
+        codes: the codes of `data.x`.
         data: rows that all have weight.
-        settings: how.
-        validation: rows to stop by.
-        watch: is told the losses after each round; stops if it returns True.
+        settings: the settings of boosting.
+        validation: rows on which early stopping is based.
+        watch: called with the losses after each round; boosting stops if it returns True.
     """
     n, k = len(data.y), family.n_eta
     w, unit = fixed_weights(data.w)
-    n_threads = threads(settings.n_jobs)
+    n_threads = thread_count(settings.n_jobs)
     booster = Booster(
         bins,
         codes,
@@ -125,13 +125,17 @@ def boost(  # noqa: PLR0915, PLR0917, C901
     )
     start = marginal(family, data.y, data.w)
     eta = np.tile(start, (n, 1))
-    held = None if validation is None else _Held(family, bins, validation, start)
+    validated = None
+    if validation is not None:
+        validated = _Validation(family, bins, validation, start)
     has_location = isinstance(family, LOCATIONS)
     squared = type(family) is Normal and family.scale is not None
-    alone = eta[:, 0].copy() if squared and held is None else None
-    seen = slice(0, SEEN)
-    losses = _Losses(family, data.y[seen], data.w[seen])
-    history: dict[str, list[float]] = {"loss": []} | ({"val_loss": []} if held else {})
+    loo = eta[:, 0].copy() if squared and validated is None else None
+    followed = slice(0, MAX_LOSS_ROWS)
+    losses = _Losses(family, data.y[followed], data.w[followed])
+    history: dict[str, list[float]] = {"loss": []}
+    if validated is not None:
+        history["val_loss"] = []
     grown: list[Grown] = []
     kept = 0
     pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
@@ -152,33 +156,33 @@ def boost(  # noqa: PLR0915, PLR0917, C901
                 )
                 tree = tree._replace(value=settings.rate * tree.value)
                 add_to_rows(eta, j, rows, leaves, tree.value)
-                if alone is not None:
-                    _without_self(alone, g[0], booster, rows, leaves, tree, settings)
+                if loo is not None:
+                    _leave_one_out(loo, g[0], booster, rows, leaves, tree, settings)
                 grown.append(tree)
-                if held is not None:
-                    held.add(tree, j)
-            now = {"round": r + 1, "loss": losses(eta[seen])}
-            if held is not None:
-                now["val_loss"] = held.loss()
-                if held.improved(now["val_loss"]):
+                if validated is not None:
+                    validated.add(tree, j)
+            now = {"round": r + 1, "loss": losses(eta[followed])}
+            if validated is not None:
+                now["val_loss"] = validated.loss()
+                if validated.improved(now["val_loss"]):
                     kept = r + 1
             for name, values in history.items():
                 values.append(now[name])
             if watch is not None and watch(now):
                 break
-            if held is not None and r + 1 - kept >= settings.patience:
+            if validated is not None and r + 1 - kept >= settings.patience:
                 break
     finally:
         if pool is not None:
             pool.shutdown()
-    rounds = kept if held is not None and kept else len(grown) // k
+    rounds = kept if validated is not None and kept else len(grown) // k
     groups = np.tile(np.arange(k, dtype=np.int32), rounds)
     trees = Trees.of(bins, grown[: rounds * k], start, groups)
-    return Boosted(trees, history, rounds, alone)
+    return Boosted(trees, history, rounds, loo)
 
 
-def _without_self(  # noqa: PLR0917
-    alone: np.ndarray,
+def _leave_one_out(  # noqa: PLR0917
+    loo: np.ndarray,
     g: np.ndarray,
     booster: Booster,
     rows: np.ndarray,
@@ -186,13 +190,14 @@ def _without_self(  # noqa: PLR0917
     tree: Grown,
     settings: Settings,
 ) -> None:
-    """Move the rows of `alone` by what their leaves would be without them."""
-    in_round = booster.w * booster.unit
-    kinds = (rows, leaves, tree.value, tree.weight)
-    add_without_self(alone, g, in_round, *kinds, settings.rate, settings.limits.l2)
+    """Add to each row of `loo` what its leaf would be without the row."""
+    weights = booster.w * booster.unit
+    grown = (rows, leaves, tree.value, tree.weight)
+    add_leave_one_out(loo, g, weights, *grown, settings.rate, settings.limits.l2)
 
 
 def _some_features(rng: np.random.Generator, d: int, share: float) -> np.ndarray:
+    """A random share of the features, as a mask."""
     if share >= 1:
         return np.ones(d, bool)
     mask = np.zeros(d, bool)
@@ -222,8 +227,8 @@ class _Losses:
             return np.asarray(_nats(self.family, pad_rows(eta), self.y))[: len(eta)]
 
 
-class _Held:
-    """Validation rows and their η so far."""
+class _Validation:
+    """The validation rows, their η so far, and the lowest loss."""
 
     def __init__(self, family, bins: Bins, rows: Batch, start: np.ndarray):
         self.losses = _Losses(family, rows.y, rows.w)
@@ -232,12 +237,12 @@ class _Held:
         self.best = np.inf
 
     def add(self, tree: Grown, j: int) -> None:
-        """Move η by a tree."""
+        """Add a tree to entry j of η."""
         add_leaves(
             self.X,
             self.bins.cuts,
             self.bins.categorical,
-            closed(tree.nodes),
+            loop_leaves(tree.nodes),
             tree.set_at,
             tree.sets,
             np.array([0, len(tree.nodes)]),
@@ -249,7 +254,7 @@ class _Held:
         )
 
     def loss(self) -> float:
-        """The validation loss now."""
+        """The validation loss after the trees added so far."""
         return self.losses(self.eta)
 
     def improved(self, loss: float) -> bool:
@@ -263,7 +268,7 @@ class _Held:
 def marginal(
     family: AbstractFamily, y: Float[np.ndarray, " n"], w: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, " k"]:
-    """η of the family without inputs."""
+    """The maximum-likelihood η of the family without inputs."""
     if type(family) is Normal and family.scale is not None:
         return np.array([np.average(y, weights=w)])
     with float64():
@@ -292,7 +297,7 @@ def derivatives_of(
 ) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """A function from η, (n, k), to first and second derivatives, each (k, n).
 
-    The arrays of closed forms are filled anew by every call.
+    Closed forms fill the same arrays in every call.
     """
     kind = _closed(family)
     k, n = family.n_eta, len(y)
@@ -307,8 +312,8 @@ def derivatives_of(
 
         return automatic
     g, h = np.empty((k, n)), np.empty((k, n))
-    few = pool is None or n <= MANY or kind == FIXED_NORMAL
-    first, *others = stretches(n, 1 if few else n_threads)
+    alone = pool is None or n < MIN_PARALLEL_ROWS or kind == FIXED_NORMAL
+    first, *others = row_blocks(n, 1 if alone else n_threads)
 
     def closed(eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         waiting = [
@@ -325,7 +330,7 @@ def derivatives_of(
 
 
 def _closed(family: AbstractFamily) -> int | None:
-    """The closed form of a family, if it has one."""
+    """The number of the closed form of a family, or None."""
     if type(family) is Normal:
         return NORMAL if family.scale is None else FIXED_NORMAL
     kinds = {Bernoulli: BERNOULLI, Categorical: CATEGORICAL, Poisson: POISSON}
@@ -336,9 +341,9 @@ def _closed(family: AbstractFamily) -> int | None:
 def _automatic(family, eta, y):
     """Derivatives by JAX, the second ones made positive.
 
-    A location moves in units of y, so its curvature is at least g² (whose mean is
-    Fisher's information); every other entry is a logarithm or log-odds, and no leaf
-    moves it by more than 1 in a round.
+    A location has the units of y, so its second derivative is at least g² (whose mean is
+    the Fisher information); every other entry is a logarithm or log-odds, and no leaf
+    changes it by more than 1 in a round.
     """
 
     def nats(e, t):

@@ -1,16 +1,16 @@
-r"""First and second derivatives of −log p by η, and their whole-number form.
+r"""First and second derivatives of −log p in η, and their form as integers.
 
-Closed forms for the families that are boosted most, in one pass over the rows; for all
-others the families' own `log_prob` is differentiated (`boosting.derivatives_of`). The
-second derivative is one that is positive: the expected one (Fisher's) where it is known.
+The most common families have closed forms, computed in one pass over the rows; for all
+others `log_prob` is differentiated (`boosting.derivatives_of`). The second derivative is
+made positive: it is the expected one (the Fisher information) where that is known.
 
 | family | η | first | second |
 |---|---|---|---|
 | normal, fixed σ | μ | $(μ-y)/σ^2$ | $1/σ^2$ |
 | normal | μ, log σ | $(μ-y)/σ^2$, $1-z^2$ | $1/σ^2$, 2 (expected) |
 | Bernoulli | log-odds | $p-y$ | $p(1-p)$ |
-| categorical | k logits | $p_c-1_{y=c}$ | $p_c(1-p_c)\,\frac{k}{k-1}$: all logits move at once |
-| Poisson | log μ | $μ-y$ | $\max(μ, |μ-y|)$: no leaf moves by more than 1 |
+| categorical | k logits | $p_c-1_{y=c}$ | $p_c(1-p_c)\,\frac{k}{k-1}$ (all logits change) |
+| Poisson | log μ | $μ-y$ | $\max(μ, |μ-y|)$, so that no leaf changes η by more than 1 |
 """
 
 from typing import no_type_check
@@ -36,7 +36,7 @@ FIXED_NORMAL, NORMAL, BERNOULLI, CATEGORICAL, POISSON = range(5)
 )
 @no_type_check
 def closed_form(kind, eta, y, g, h, start, stop):  # noqa: PLR0917, C901
-    """Fill g and h, (k, n), for η, (n, k), in these rows."""
+    """Fill g and h, (k, n), from η, (n, k), for a range of rows."""
     k = eta.shape[1]
     if kind == FIXED_NORMAL:
         for i in range(start, stop):
@@ -54,7 +54,7 @@ def closed_form(kind, eta, y, g, h, start, stop):  # noqa: PLR0917, C901
             g[0, i] = p - y[i]
             h[0, i] = p * (1 - p)
     elif kind == CATEGORICAL:
-        many = k / (k - 1.0)
+        factor = k / (k - 1.0)
         for i in range(start, stop):
             top, total = eta[i, 0], 0.0
             for c in range(1, k):
@@ -65,7 +65,7 @@ def closed_form(kind, eta, y, g, h, start, stop):  # noqa: PLR0917, C901
             for c in range(k):
                 p = g[c, i] / total
                 g[c, i] = p - (1.0 if y[i] == c else 0.0)
-                h[c, i] = p * (1 - p) * many
+                h[c, i] = p * (1 - p) * factor
     else:
         for i in range(start, stop):
             mean = np.exp(min(eta[i, 0], 700.0))
@@ -79,8 +79,8 @@ def closed_form(kind, eta, y, g, h, start, stop):  # noqa: PLR0917, C901
     )
 )
 @no_type_check
-def quantise(g, h, w, unit, out, bits, most):  # noqa: PLR0917
-    """Weighted derivatives as whole numbers; the units of both and the sum of w·h."""
+def quantise(g, h, w, unit, out, bits, max_bits):  # noqa: PLR0917
+    """Store weighted derivatives as integers; returns their units and the sum of w·h."""
     sum_g, sum_h = 0.0, 0.0
     for i in range(len(g)):
         if w[i] > 0:
@@ -88,7 +88,7 @@ def quantise(g, h, w, unit, out, bits, most):  # noqa: PLR0917
             sum_h += h[i] * (w[i] * unit)
     size_g = np.ceil(np.log2(sum_g)) if sum_g > 0 else 0.0
     size_h = np.ceil(np.log2(sum_h)) if sum_h > 0 else 0.0
-    shift_g, shift_h = 2.0 ** (most - size_g), 2.0 ** (most - bits - size_h)
+    shift_g, shift_h = 2.0 ** (max_bits - size_g), 2.0 ** (max_bits - bits - size_h)
     whole = unit == 1.0
     for i in range(len(g)):
         if w[i] == 0:
@@ -105,14 +105,14 @@ def quantise(g, h, w, unit, out, bits, most):  # noqa: PLR0917
 
 @kernel(float64(float64[::1], int64[::1], int64[:, ::1], int64, int64))
 @no_type_check
-def quantise_even(g, w, out, bits, most):
-    """First derivatives of rows that weigh 1 (or 0), beside a 1; the unit of G."""
+def quantise_with_count(g, w, out, bits, max_bits):
+    """Store first derivatives of rows of weight 1 (or 0) beside a 1; returns their unit."""
     total = 0.0
     for i in range(len(g)):
         if w[i] > 0:
             total += abs(g[i])
     size = np.ceil(np.log2(total)) if total > 0 else 0.0
-    shift = 2.0 ** (most - bits - size)
+    shift = 2.0 ** (max_bits - bits - size)
     for i in range(len(g)):
         out[i, 0] = (int64(np.rint(g[i] * shift)) << bits) + 1 if w[i] > 0 else 0
     return 1 / shift
@@ -121,7 +121,7 @@ def quantise_even(g, w, out, bits, most):
 @kernel(void(float64[:, ::1], int64, types.int32[::1], int64[:, ::1], float64[:, ::1]))
 @no_type_check
 def add_to_rows(eta, entry, rows, leaves, value):
-    """Move one entry of η of every row by the value of its leaf."""
+    """Add to one entry of η of every row the value of its leaf."""
     for leaf in range(len(leaves)):
         step = value[leaves[leaf, 0], 0]
         for i in range(leaves[leaf, 1], leaves[leaf, 2]):
@@ -142,10 +142,10 @@ def add_to_rows(eta, entry, rows, leaves, value):
     )
 )
 @no_type_check
-def add_without_self(  # noqa: PLR0917
-    alone, g, w, rows, leaves, value, weight, rate, l2
+def add_leave_one_out(  # noqa: PLR0917
+    loo, g, w, rows, leaves, value, weight, rate, l2
 ):
-    """Squared error: move every row by what its leaf would be without it.
+    """Squared error: add to every row what its leaf would be without the row.
 
     A leaf −G/(W + λ) without row i is −(G − wᵢgᵢ)/(W + λ − wᵢ).
     """
@@ -157,4 +157,4 @@ def add_without_self(  # noqa: PLR0917
             i = rows[at]
             rest = H - w[i]
             if rest > 0.5 * w[i]:
-                alone[i] -= rate * (G - w[i] * g[i]) / rest
+                loo[i] -= rate * (G - w[i] * g[i]) / rest

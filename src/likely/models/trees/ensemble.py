@@ -1,4 +1,4 @@
-"""Trees as flat arrays: what is kept, saved and asked for predictions."""
+"""Trees as flat arrays, for predictions and for files."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,33 +7,36 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
+from likely.core.threads import row_blocks, thread_count, thread_map
 from likely.models.trees.bins import Bins
 
 
 class Grown(NamedTuple):
-    """One tree as a kernel made it."""
+    """One tree, as the kernels that grow it return it."""
 
     nodes: np.ndarray
     set_at: np.ndarray
     sets: np.ndarray
     value: np.ndarray
-    """(nodes, m)."""
+    """(nodes, m) the values of each node."""
     weight: np.ndarray
     gain: np.ndarray
 
 
+MIN_PARALLEL_WORK = 20_000
+"""Rows times trees from which on threads share a prediction."""
 LEAF = np.uint64(0xFF)
-"""Everything goes left; the place of the leaf itself is put above."""
+"""The word of a leaf: every row goes left; the left child (the leaf itself) is added."""
 
 
-def closed(nodes: np.ndarray) -> np.ndarray:
-    """The nodes of one tree with leaves (0) that lead to themselves."""
+def loop_leaves(nodes: np.ndarray) -> np.ndarray:
+    """The nodes of one tree, with leaves (0) replaced by nodes that lead to themselves."""
     own = np.arange(len(nodes), dtype=np.uint64) << np.uint64(32)
     return np.where(nodes == 0, own | LEAF, nodes)
 
 
 class Trees(eqx.Module):
-    """Trees one after the other; η of a row is `start` plus the sum of its leaves.
+    """Several trees in one set of arrays; η of a row is `start` plus the sum of its leaves.
 
     A node is one word, see `kernels`: [left | feature | low | width].
     """
@@ -41,16 +44,16 @@ class Trees(eqx.Module):
     bins: Bins
     nodes: Shaped[np.ndarray, " N"]
     set_at: Int[np.ndarray, " N"]
-    """Where the set of a split of categories is, or -1."""
+    """The index of the set of a categorical split, or -1."""
     sets: Shaped[np.ndarray, "s 4"]
-    """Categories that go left, as bits."""
+    """The categories that go left, as bits."""
     value: Float[np.ndarray, "N m"]
     weight: Float[np.ndarray, " N"]
-    """Weight of the training rows in each node."""
+    """The weight of the training rows in each node."""
     gain: Float[np.ndarray, " N"]
-    """What the split of a node gained, in nats or units of its criterion."""
+    """The gain of the split of each node, in nats or units of its criterion."""
     roots: Int[np.ndarray, " T"]
-    """(trees + 1,) where each tree begins."""
+    """(trees + 1,) the first node of each tree."""
     groups: Int[np.ndarray, " t"]
     """The first entry of η that each tree adds to."""
     start: Float[np.ndarray, " k"]
@@ -63,7 +66,7 @@ class Trees(eqx.Module):
         start: Float[np.ndarray, " k"],
         groups: Int[np.ndarray, " t"] | None = None,
     ) -> "Trees":
-        """Grown trees, put together."""
+        """Several grown trees in one set of arrays."""
         roots = np.cumsum([0, *(len(tree.nodes) for tree in grown)])
         before = np.cumsum([0, *(len(tree.sets) for tree in grown)])
         set_at = [
@@ -74,7 +77,7 @@ class Trees(eqx.Module):
             groups = np.zeros(len(grown), np.int32)
         return cls(
             bins,
-            np.concatenate([closed(tree.nodes) for tree in grown]),
+            np.concatenate([loop_leaves(tree.nodes) for tree in grown]),
             np.concatenate(set_at).astype(np.int32),
             np.concatenate([tree.sets for tree in grown]),
             np.concatenate([tree.value for tree in grown]),
@@ -97,13 +100,13 @@ class Trees(eqx.Module):
 
     @property
     def feature(self) -> np.ndarray:
-        """The feature that each node asks for; -1 at a leaf."""
+        """The feature that each node splits; -1 at a leaf."""
         inside = ((self.nodes >> np.uint64(16)) & np.uint64(0xFFFF)).astype(np.int64)
         return np.where(self.left >= 0, inside, -1)
 
     @property
     def low(self) -> np.ndarray:
-        """0: the missing go left; 1: they go right; 2: a set of categories."""
+        """The kind of split: 0, missing values go left; 1, they go right; 2, a set."""
         return ((self.nodes >> np.uint64(8)) & np.uint64(0xFF)).astype(np.int64)
 
     @property
@@ -120,7 +123,7 @@ class Trees(eqx.Module):
         return depth
 
     def tree(self, t: int) -> Grown:
-        """One of the trees by itself; its leaves are 0."""
+        """One of the trees; its leaves are 0."""
         at = slice(int(self.roots[t]), int(self.roots[t + 1]))
         nodes = np.where(self.left[at] < 0, np.uint64(0), self.nodes[at])
         arrays = (self.value[at], self.weight[at], self.gain[at])
@@ -133,41 +136,40 @@ class Trees(eqx.Module):
         return sum_leaves(self, X, n_jobs)
 
     def eta_of(self, t: int, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n k"]:
-        """What one tree adds to each row."""
+        """The value that one tree adds to η of each row."""
         from likely.models.trees.kernels import add_leaves
 
         out = np.zeros((len(X), len(self.start)))
         tail = (self.roots[t : t + 2], self.groups[t : t + 1], self.value, out)
-        _for_parts(self, add_leaves, X, tail, 1)
+        _run(self, add_leaves, X, tail, 1)
         return out
 
     def leaves(
         self, X: Float[np.ndarray, "n d"], n_jobs: int | None = None
     ) -> Int[np.ndarray, "n t"]:
-        """The leaf of each row in each tree, as a place among all nodes."""
+        """The leaf of each row in each tree, as an index into all nodes."""
         from likely.models.trees.kernels import find_leaves
 
         out = np.empty((len(X), len(self)), np.int64)
-        _for_parts(self, find_leaves, X, (self.roots, out), n_jobs)
+        _run(self, find_leaves, X, (self.roots, out), n_jobs)
         return out
 
 
 def sum_leaves(
     trees: Trees, X: Float[np.ndarray, "n d"], n_jobs: int | None = None
 ) -> Float[np.ndarray, "n k"]:
-    """`Trees.eta`; a function, since single rows feel what the method of a module costs."""
+    """`Trees.eta` as a function: calling a method of a module is slow for single rows."""
     from likely.models.trees.kernels import add_leaves
 
     start = trees.start
     out = np.empty((len(X), len(start)))
     out[:] = start
-    _for_parts(
-        trees, add_leaves, X, (trees.roots, trees.groups, trees.value, out), n_jobs
-    )
+    _run(trees, add_leaves, X, (trees.roots, trees.groups, trees.value, out), n_jobs)
     return out
 
 
-def _for_parts(trees: Trees, kernel, X: np.ndarray, tail: tuple, n_jobs) -> None:
+def _run(trees: Trees, kernel, X: np.ndarray, tail: tuple, n_jobs) -> None:
+    """Run a kernel over all rows, in threads where there is enough work."""
     bins, n = trees.bins, len(X)
     arguments = (
         np.ascontiguousarray(X),
@@ -178,10 +180,9 @@ def _for_parts(trees: Trees, kernel, X: np.ndarray, tail: tuple, n_jobs) -> None
         trees.sets,
         *tail,
     )
-    if n * len(tail[0]) < 20_000:
+    if n * len(tail[0]) < MIN_PARALLEL_WORK:
         kernel(*arguments, 0, n)
         return
-    from likely.core.compiled import share, stretches, threads
-
-    parts = stretches(n, threads(n_jobs))
-    share(lambda part: kernel(*arguments, *part), parts, n_jobs)
+    workers = thread_count(n_jobs)
+    blocks = row_blocks(n, workers)
+    thread_map(lambda block: kernel(*arguments, *block), blocks, workers)

@@ -1,4 +1,4 @@
-"""One tree from Python: statistics of rows, limits, and what its leaves mean."""
+"""Growing one tree from Python: statistics of rows, limits, and values of leaves."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,13 +13,13 @@ from likely.models.trees.fixed_point import fixed_products, fixed_weights
 
 GINI, ENTROPY, SQUARED, POISSON, NORMAL, NEWTON = range(6)
 CRITERIA = {"gini": GINI, "entropy": ENTROPY, "log_loss": ENTROPY}
-DRAWS = 64
-"""A row may be drawn this often, and no sum overflows."""
+MAX_DRAWS = 64
+"""How often a bootstrap may draw a row without an overflow of sums."""
 NO_LABEL = np.zeros(0, np.int32)
 
 
 class TreeLimits(NamedTuple):
-    """When to stop splitting; weights, and gains in units of the criterion."""
+    """The limits of one tree; gains are in units of the criterion."""
 
     max_depth: int
     max_leaves: int
@@ -30,16 +30,16 @@ class TreeLimits(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Rows as a tree sees them.
+    """The statistics of rows on which a tree is grown.
 
     Attributes:
-        stats: (n, m) whole-number statistics, the weight first.
-        label: (n,) class numbers, or nothing.
-        units: of the statistics.
-        criterion: what splits gain.
+        stats: (n, m) statistics as integers, the weight first.
+        label: (n,) class numbers; empty without classes.
+        units: the units of the statistics.
+        criterion: the number of the splitting criterion.
         n_stats: how many statistics the criterion needs.
-        n_classes: 0 where there are none.
-        centre: what was taken off the targets.
+        n_classes: the number of classes; 0 without classes.
+        centre: the number that was subtracted from the targets.
     """
 
     stats: Int[np.ndarray, "n m"]
@@ -51,8 +51,8 @@ class Task(NamedTuple):
     centre: float = 0.0
 
     def drawn(self, counts: Int[np.ndarray, " n"]) -> "Task":
-        """The task with each row drawn so many times."""
-        return self._replace(stats=self.stats * np.minimum(counts, DRAWS)[:, None])
+        """The task with each row counted as often as a bootstrap drew it."""
+        return self._replace(stats=self.stats * np.minimum(counts, MAX_DRAWS)[:, None])
 
 
 def class_task(
@@ -61,7 +61,7 @@ def class_task(
     n_classes: int,
     criterion: Any,
 ) -> Task:
-    """Rows with class numbers."""
+    """The task of rows with class numbers."""
     if criterion not in CRITERIA:
         raise InputError(f"criterion is {criterion!r}; give one of {list(CRITERIA)}.")
     whole, unit = fixed_weights(w)
@@ -76,13 +76,13 @@ def class_task(
 
 
 def moment_task(y: Float[np.ndarray, " n"], w: Float[np.ndarray, " n"]) -> Task:
-    """Rows with numbers: weight, first and second moments about the mean."""
+    """The task of rows with numbers: weight, first and second moments about the mean."""
     whole, unit = fixed_weights(w)
     centre = float(np.average(y, weights=w))
     r = y - centre
     scale = float(np.abs(r).max(initial=0.0)) or 1.0
-    first, unit1 = fixed_products(r, whole, unit, DRAWS)
-    second, unit2 = fixed_products((r / scale) ** 2, whole, unit, DRAWS)
+    first, unit1 = fixed_products(r, whole, unit, MAX_DRAWS)
+    second, unit2 = fixed_products((r / scale) ** 2, whole, unit, MAX_DRAWS)
     stats = np.stack([whole, first, second], axis=1)
     units = np.array([unit, unit1, unit2 * scale**2])
     return Task(stats, NO_LABEL, units, SQUARED, 2, centre=centre)
@@ -106,7 +106,7 @@ def grow(  # noqa: PLR0917
         np.ascontiguousarray(task.stats),
         task.label,
         bins.categorical,
-        whole_limits(task, limits),
+        integer_limits(task, limits),
         np.array([limits.min_leaf, limits.min_split, limits.min_gain, 0.0]),
         task.units,
         np.uint64(seed),
@@ -114,8 +114,8 @@ def grow(  # noqa: PLR0917
     return Grown(nodes, set_at, sets, values(task, sums), about[:, 1], about[:, 0])
 
 
-def whole_limits(task: Task, limits: TreeLimits) -> np.ndarray:
-    """The limits that are whole numbers, as the kernel has them."""
+def integer_limits(task: Task, limits: TreeLimits) -> np.ndarray:
+    """The integer limits, in the order of the kernel."""
     best_first = limits.max_leaves < 2**31 - 1
     return np.array(
         [
@@ -137,7 +137,7 @@ def class_values(task: Task, sums: Int[np.ndarray, "N c"]) -> np.ndarray:
 
 
 def normal_values(task: Task, sums: Int[np.ndarray, "N 3"]) -> np.ndarray:
-    """Mean and variance of each node."""
+    """The mean and the variance of each node."""
     w, s, q = (sums * task.units).T
     mean = s / w
     return np.stack([mean + task.centre, np.maximum(q / w - mean**2, 0.0)], axis=1)

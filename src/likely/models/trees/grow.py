@@ -1,10 +1,10 @@
-r"""Growing one tree, depth first or best first, on whole-number statistics.
+r"""Growing one tree, depth first or best first, on fixed-point statistics.
 
-Every row carries statistics (its weight, weight times target, ...) in fixed point, so
-sums are exact and do not depend on their order: the same bits for any number of threads,
-and w = 2 is exactly the row twice. A node's score is the most its rows' log-likelihood
-can be with one leaf (up to what is the same for every tree), a split's gain the
-difference of scores:
+Every row has statistics (its weight, weight times target, ...) in fixed point, so sums are
+exact and do not depend on their order: the same bits for any number of threads, and w = 2
+is exactly the row twice. A node's score is the maximum log-likelihood of its rows with one
+leaf (up to a constant that is the same for every tree); a split's gain is the difference of
+scores:
 
 | criterion | statistics | score |
 |---|---|---|
@@ -15,8 +15,8 @@ difference of scores:
 | normal | $W$, $S$, $Q=\sum wy^2$ | $-\tfrac W2 \log(Q/W - S^2/W^2)$ |
 | Newton | $W$, $G_j$, $H_j$ | $\tfrac12\sum_j G_j^2/H_j$: any family, near its optimum |
 
-The last serves any family: G and H are sums of first and second derivatives of −log p
-by η at the node's own η, and the score is the gain of one Newton step.
+The last criterion serves any family: G and H are sums of first and second derivatives of
+−log p in η at the node's own η, and the score is the gain of one Newton step.
 """
 
 from typing import no_type_check
@@ -33,9 +33,10 @@ MAX_DEPTH, MAX_LEAVES, MAX_FEATURES, BEST_FIRST, CRITERION, N_CLASSES, N_STATS =
 )
 MIN_LEAF, MIN_SPLIT, MIN_GAIN, FLOOR = range(4)
 DEBRUIJN = U(0x03F79D71B4CB0A89)
-PLACES = np.zeros(64, np.uint8)
+BIT_POSITIONS = np.zeros(64, np.uint8)
+"""The position of the lowest bit, by the top bits of its product with `DEBRUIJN`."""
 for _i in range(64):
-    PLACES[((0x03F79D71B4CB0A89 << _i) & (2**64 - 1)) >> 58] = _i
+    BIT_POSITIONS[((0x03F79D71B4CB0A89 << _i) & (2**64 - 1)) >> 58] = _i
 
 
 @inner
@@ -52,7 +53,7 @@ def next_random(state):
 @inner
 @no_type_check
 def score(z, criterion, units, floor):  # noqa: C901
-    """The score of sums z of statistics; `units` turns them into numbers."""
+    """The score of sums z of statistics, whose units are `units`."""
     if criterion <= ENTROPY:
         total, found = 0.0, 0.0
         for c in range(len(z)):
@@ -90,26 +91,26 @@ def score(z, criterion, units, floor):  # noqa: C901
 @inner
 @no_type_check
 def add_rows(codes, rows, own, classes, feature, hist, seen):  # noqa: PLR0917
-    """The histogram of one feature over some rows; `seen` marks the bins that occur.
+    """Add rows to the histogram of one feature; `seen` marks the bins that occur.
 
-    `own` has the rows' statistics in their order, or their class and weight.
+    `own` has the statistics of the rows in their order, or their class and weight.
     """
-    column, place = codes[feature >> 2], feature & 3
+    column, byte = codes[feature >> 2], feature & 3
     m = hist.shape[1]
     if classes:
         for i in range(len(rows)):
-            code = column[rows[i], place]
+            code = column[rows[i], byte]
             hist[code, own[i, 0]] += own[i, 1]
             seen[code >> 6] |= U(1) << U(code & 63)
     elif m == 2:
         for i in range(len(rows)):
-            code = column[rows[i], place]
+            code = column[rows[i], byte]
             hist[code, 0] += own[i, 0]
             hist[code, 1] += own[i, 1]
             seen[code >> 6] |= U(1) << U(code & 63)
     else:
         for i in range(len(rows)):
-            code = column[rows[i], place]
+            code = column[rows[i], byte]
             for j in range(m):
                 hist[code, j] += own[i, j]
             seen[code >> 6] |= U(1) << U(code & 63)
@@ -118,13 +119,13 @@ def add_rows(codes, rows, own, classes, feature, hist, seen):  # noqa: PLR0917
 @inner
 @no_type_check
 def list_bins(seen, bins):
-    """The bins that occur, rising, and how many; clears `seen`."""
+    """List the bins that occur, rising, and clear `seen`; returns how many."""
     found = 0
     for word in range(4):
         bits = seen[word]
         while bits:
             lowest = bits & (~bits + U(1))
-            bins[found] = 64 * word + PLACES[(lowest * DEBRUIJN) >> U(58)]
+            bins[found] = 64 * word + BIT_POSITIONS[(lowest * DEBRUIJN) >> U(58)]
             found += 1
             bits ^= lowest
         seen[word] = U(0)
@@ -134,7 +135,7 @@ def list_bins(seen, bins):
 @inner
 @no_type_check
 def order_categories(hist, bins, n_bins, n_classes, keys):  # noqa: C901
-    """Sort the categories by their mean target (or share of the main class)."""
+    """Sort the categories by their mean target (or the share of the largest class)."""
     main, m = 0, hist.shape[1]
     if n_classes:
         largest = int64(-1)
@@ -155,7 +156,7 @@ def order_categories(hist, bins, n_bins, n_classes, keys):  # noqa: C901
         else:
             weight, top = float(z[1 + (m - 1) // 2]), float(z[1])
         keys[b] = top / weight if weight > 0 else 0.0
-    for b in range(1, n_bins):  # few, and the order of ties stays
+    for b in range(1, n_bins):  # insertion sort: there are few, and it is stable
         key, code, a = keys[b], bins[b], b - 1
         while a >= 0 and keys[a] > key:
             keys[a + 1], bins[a + 1] = keys[a], bins[a]
@@ -166,7 +167,7 @@ def order_categories(hist, bins, n_bins, n_classes, keys):  # noqa: C901
 @inner
 @no_type_check
 def weight_of(z, n_classes):
-    """The weight among sums of statistics."""
+    """The total weight in sums of statistics."""
     if n_classes == 0:
         return z[0]
     total = int64(0)
@@ -178,8 +179,8 @@ def weight_of(z, n_classes):
 @inner
 @no_type_check
 def scan(hist, bins, n_bins, total, whole, sets, missing_left, work):  # noqa: PLR0917
-    """The best cut of bins in this order: gain and the number of bins to the left."""
-    left, right, units, criterion, n_classes, least, floor = work
+    """The best split of bins in this order: its gain and the last bin on the left."""
+    left, right, units, criterion, n_classes, min_weight, floor = work
     m = len(total)
     left[:] = 0
     missing = bins[0] == 0 and not sets
@@ -187,7 +188,7 @@ def scan(hist, bins, n_bins, total, whole, sets, missing_left, work):  # noqa: P
     if missing and missing_left:
         for j in range(m):
             left[j] += hist[0, j]
-    best, place = -np.inf, -1
+    best, last_left = -np.inf, -1
     for b in range(first, n_bins):
         last = b == n_bins - 1
         if last and (missing_left or not missing):
@@ -196,34 +197,37 @@ def scan(hist, bins, n_bins, total, whole, sets, missing_left, work):  # noqa: P
         for j in range(m):
             left[j] += z[j]
             right[j] = total[j] - left[j]
-        if weight_of(left, n_classes) < least or weight_of(right, n_classes) < least:
+        if (
+            weight_of(left, n_classes) < min_weight
+            or weight_of(right, n_classes) < min_weight
+        ):
             continue
         gain = score(left, criterion, units, floor) - whole
         gain += score(right, criterion, units, floor)
         if gain > best:
-            best, place = gain, b
-    return best, place
+            best, last_left = gain, b
+    return best, last_left
 
 
 @inner
 @no_type_check
 def scan_pair(hist, bins, n_bins, total, whole, sets, missing_left, work):  # noqa: PLR0917
-    """`scan` where there are two statistics: squared error, or Gini with two classes."""
-    _, _, units, criterion, _, least, _ = work
+    """`scan` for two statistics: squared error, or Gini with two classes."""
+    _, _, units, criterion, _, min_weight, _ = work
     t0, t1, a, b = total[0], total[1], int64(0), int64(0)
     missing = bins[0] == 0 and not sets
     if missing and missing_left:
         a, b = hist[0, 0], hist[0, 1]
     gini = criterion == GINI
     stop = n_bins if missing and not missing_left else n_bins - 1
-    best, place = -np.inf, -1
+    best, last_left = -np.inf, -1
     for i in range(1 if missing else 0, stop):
         k = bins[i]
         a += hist[k, 0]
         b += hist[k, 1]
         w1 = a + b if gini else a
         w2 = (t0 + t1 if gini else t0) - w1
-        if w1 < least or w2 < least:
+        if w1 < min_weight or w2 < min_weight:
             continue
         p, q, x, y = float(b), float(t1 - b), float(w1), float(w2)
         if gini:
@@ -232,9 +236,9 @@ def scan_pair(hist, bins, n_bins, total, whole, sets, missing_left, work):  # no
         else:
             gain = p * p / x + q * q / y
         if gain > best:
-            best, place = gain, i
+            best, last_left = gain, i
     unit = units[0] if gini else units[1] * units[1] / units[0]
-    return best * unit - whole, place
+    return best * unit - whole, last_left
 
 
 @kernel(
@@ -254,34 +258,34 @@ def scan_pair(hist, bins, n_bins, total, whole, sets, missing_left, work):  # no
 )
 @no_type_check
 def grow_tree(  # noqa: PLR0915, PLR0917, C901
-    codes, rows, stats, label, categorical, limits, least, units, seed
+    codes, rows, stats, label, categorical, limits, minima, units, seed
 ):
-    """Grow a tree; `rows` are left in the order of the leaves.
+    """Grow a tree; `rows` end up in the order of the leaves.
 
-    Returns nodes, the place of each node's set, the sets, and for each node (gain,
-    weight, first row, last row, score), and its sums of all statistics.
+    Returns the nodes, the index of each node's set, the sets, for each node (gain, weight,
+    first row, last row, score), and its sums of all statistics.
     """
     d, n_classes = len(categorical), limits[N_CLASSES]
     m, n_sums = limits[N_STATS], n_classes if n_classes else stats.shape[1]
     criterion, n = limits[CRITERION], len(rows)
-    most = max(2 * min(n, limits[MAX_LEAVES]) - 1, 1)
-    nodes, set_at = np.zeros(most, np.uint64), np.full(most, -1, np.int32)
+    max_nodes = max(2 * min(n, limits[MAX_LEAVES]) - 1, 1)
+    nodes, set_at = np.zeros(max_nodes, np.uint64), np.full(max_nodes, -1, np.int32)
     sets = np.zeros((4, 4), np.uint64)
-    about, depth = np.zeros((most, 5)), np.zeros(most, np.int32)
+    about, depth = np.zeros((max_nodes, 5)), np.zeros(max_nodes, np.int32)
     hist, seen = np.zeros((256, m), np.int64), np.zeros(4, np.uint64)
     bins, keys = np.zeros(256, np.int64), np.zeros(256)
     left, right = np.zeros(m, np.int64), np.zeros(m, np.int64)
-    floor, min_leaf = least[FLOOR], int64(max(least[MIN_LEAF] / units[0], 1.0))
+    floor, min_leaf = minima[FLOOR], int64(max(minima[MIN_LEAF] / units[0], 1.0))
     work = left, right, units, criterion, n_classes, min_leaf, floor
     features, state = np.arange(d), np.full(1, seed)
     spare = np.empty(n, np.int32)
     own = np.empty((n, 2 if n_classes else n_sums), np.int64)
     pair = m == 2 and criterion in (GINI, SQUARED)
-    frontier, waiting = np.zeros(min(most, 4096), np.int64), 0
-    ready = np.zeros((min(most, 4096), 4))
-    members = np.zeros((min(most, 4096), 4), np.uint64)
+    frontier, waiting = np.zeros(min(max_nodes, 4096), np.int64), 0
+    ready = np.zeros((min(max_nodes, 4096), 4))
+    members = np.zeros((min(max_nodes, 4096), 4), np.uint64)
     n_nodes, n_leaves, n_sets = 1, 1, 0
-    sums = np.zeros((most, n_sums), np.int64)
+    sums = np.zeros((max_nodes, n_sums), np.int64)
     pending = np.zeros(2, np.int64)
     n_pending, about[0, 3] = 1, n
     best_bins = np.zeros(256, np.int64)
@@ -307,8 +311,8 @@ def grow_tree(  # noqa: PLR0915, PLR0917, C901
             if (
                 depth[node] >= limits[MAX_DEPTH]
                 or stop - start < 2
-                or weight < least[MIN_SPLIT]
-                or weight < 2 * least[MIN_LEAF]
+                or weight < minima[MIN_SPLIT]
+                or weight < 2 * minima[MIN_LEAF]
             ):
                 continue
             if n_classes:
@@ -317,41 +321,45 @@ def grow_tree(  # noqa: PLR0915, PLR0917, C901
                     pure |= weight_of(total, n_classes) == total[c]
                 if pure:
                     continue
-            best, best_feature, best_low, best_n = least[MIN_GAIN], -1, 0, 0
+            best, best_feature, best_low, best_n = minima[MIN_GAIN], -1, 0, 0
             if n_classes and best == 0.0:
-                best = -np.inf  # what gains nothing yet may gain later: exclusive or
-            looked, best_cut = 0, 0
+                best = (
+                    -np.inf
+                )  # a split without gain may allow one later (exclusive or)
+            n_tried, best_cut = 0, 0
             for q in range(d):
-                if looked >= limits[MAX_FEATURES]:
+                if n_tried >= limits[MAX_FEATURES]:
                     break
                 if limits[MAX_FEATURES] < d:
                     other = q + int64(next_random(state) % U(d - q))
                     features[q], features[other] = features[other], features[q]
                 f = features[q]
-                part, mine = rows[start:stop], own[start:stop]
-                add_rows(codes, part, mine, n_classes > 0, f, hist, seen)
+                part, statistics = rows[start:stop], own[start:stop]
+                add_rows(codes, part, statistics, n_classes > 0, f, hist, seen)
                 n_bins = list_bins(seen, bins)
                 if n_bins > 1:
-                    looked += 1
+                    n_tried += 1
                     if categorical[f]:
                         order_categories(hist, bins, n_bins, n_classes, keys)
                     for direction in range(2):
                         if direction and (bins[0] != 0 or categorical[f]):
                             break
                         found = (hist, bins, n_bins, total, whole)
-                        way = (categorical[f], direction == 1, work)
+                        options = (categorical[f], direction == 1, work)
                         if pair:
-                            gain, place = scan_pair(*found, *way)
+                            gain, last_left = scan_pair(*found, *options)
                         else:
-                            gain, place = scan(*found, *way)
+                            gain, last_left = scan(*found, *options)
                         if gain > best:
-                            best, best_feature, best_n = gain, f, place + 1
+                            best, best_feature, best_n = gain, f, last_left + 1
                             best_low = 2 if categorical[f] else 1 - direction
                             if not categorical[f] and bins[0] != 0:
-                                best_low = 3  # nothing is missing: decided below
+                                best_low = 3  # none is missing: decided below
                             best_bins[:n_bins] = bins[:n_bins]
-                            after = bins[place + 1] if place + 1 < n_bins else 510
-                            best_cut = min((bins[place] + after) // 2, 255)
+                            after = (
+                                bins[last_left + 1] if last_left + 1 < n_bins else 510
+                            )
+                            best_cut = min((bins[last_left] + after) // 2, 255)
                 for b in range(n_bins):
                     hist[bins[b], :] = 0
             if best_feature < 0:
@@ -363,7 +371,7 @@ def grow_tree(  # noqa: PLR0915, PLR0917, C901
             frontier[waiting] = node
             ready[waiting, 0], ready[waiting, 1] = best, best_feature
             ready[waiting, 2] = best_low
-            ready[waiting, 3] = best_cut  # half-way over bins that nobody is in
+            ready[waiting, 3] = best_cut  # half-way across empty bins
             members[waiting, :] = U(0)
             if best_low == 2:
                 for b in range(best_n):
@@ -383,14 +391,14 @@ def grow_tree(  # noqa: PLR0915, PLR0917, C901
         waiting -= 1
         frontier[pick] = frontier[waiting]
         ready[pick], members[pick] = ready[waiting], members[waiting]
-        # 3. part its rows
+        # 3. partition its rows
         start, stop = int64(about[node, 2]), int64(about[node, 3])
-        column, place = codes[f >> 2], f & 3
+        column, byte = codes[f >> 2], f & 3
         a, b, heavier = start, 0, 0.0
         test_low = 1 if low == 3 else low
         for i in range(start, stop):
             row = rows[i]
-            code = U(column[row, place])
+            code = U(column[row, byte])
             if low == 2:
                 goes_left = (chosen[code >> U(6)] >> (code & U(63))) & U(1) != U(0)
             else:

@@ -1,10 +1,10 @@
-"""Kernels that read: numbers to codes, codes to leaves, leaves to sums.
+"""Kernels of predictions: numbers to codes, codes to leaves, leaves to sums.
 
-A node is one word, [left: 32 | feature: 16 | low: 8 | width: 8]. Children lie side by
-side, `left` counts from the root of the tree. A row goes left where
-`(code - low) mod 256 <= width`: with low = 0 the missing (code 0) go left too, with
+A node is one word, [left: 32 | feature: 16 | low: 8 | width: 8]. The two children are next
+to each other, and `left` counts from the root of the tree. A row goes left where
+`(code - low) mod 256 <= width`: with low = 0 missing values (code 0) go left too, with
 low = 1 they wrap around to 255 and go right. low = 2 marks a set of categories. A leaf
-leads to itself, so that several rows can walk in step until none of them moves.
+leads to itself, so that several rows can descend together until none of them moves.
 """
 
 from typing import no_type_check
@@ -15,14 +15,14 @@ from numba import boolean, float64, int32, int64, uint8, uint64, void
 from likely.core.compiled import const, inner, kernel
 
 U = np.uint64
-ROWS = 2048
+BLOCK_ROWS = 2048
 TABLE = const(float64, 2)
 
 
 @inner
 @no_type_check
 def code_of(x, cuts, categorical):
-    """The code of one number: 1 and the number of cuts below it, by halving."""
+    """The code of one number, by binary search: 1 plus the number of cuts below it."""
     if np.isnan(x):
         return np.uint8(0)
     at, step = U(0), U(128)
@@ -37,18 +37,18 @@ def code_of(x, cuts, categorical):
 @kernel(void(TABLE, TABLE, const(boolean, 1), uint8[:, :, ::1], int64, int64))
 @no_type_check
 def encode_blocks(X, cuts, categorical, codes, start, stop):  # noqa: PLR0917
-    """Codes of these rows, four features to a block."""
-    for begin in range(start, stop, ROWS):
+    """Store the codes of a range of rows, four features to a block."""
+    for begin in range(start, stop, BLOCK_ROWS):
         for j in range(X.shape[1]):
-            own, block, place = cuts[j], j >> 2, j & 3
-            for i in range(begin, min(begin + ROWS, stop)):
-                codes[block, i, place] = code_of(X[i, j], own, categorical[j])
+            own, block, byte = cuts[j], j >> 2, j & 3
+            for i in range(begin, min(begin + BLOCK_ROWS, stop)):
+                codes[block, i, byte] = code_of(X[i, j], own, categorical[j])
 
 
 @inner
 @no_type_check
 def step(nodes, root, i, set_at, sets, codes):  # noqa: PLR0917
-    """The next node on the way of a row of codes."""
+    """The child of node i to which a row of codes goes."""
     node = nodes[root + i]
     code = codes[(node >> U(16)) & U(0xFFFF)]
     low = (node >> U(8)) & U(0xFF)
@@ -74,8 +74,8 @@ def leaf_of(nodes, root, set_at, sets, codes):
 
 @inner
 @no_type_check
-def plain_step(nodes, root, i, codes, row):
-    """`step` where no split is a set."""
+def step_without_sets(nodes, root, i, codes, row):
+    """`step` in a tree without categorical splits."""
     node = nodes[root + i]
     code = U(codes[row, (node >> U(16)) & U(0xFFFF)])
     right = ((code - ((node >> U(8)) & U(0xFF))) & U(0xFF)) > (node & U(0xFF))
@@ -84,16 +84,16 @@ def plain_step(nodes, root, i, codes, row):
 
 @inner
 @no_type_check
-def walk(nodes, root, codes, leaves):
-    """The leaves of rows in a tree without sets, four of them walking in step."""
+def leaves_without_sets(nodes, root, codes, leaves):
+    """Find the leaves of rows in a tree without categorical splits, four at a time."""
     n = U(len(leaves))
     for i in range(U(0), n - (n & U(3)), U(4)):
         a0 = a1 = a2 = a3 = U(0)
         while True:
-            b0 = plain_step(nodes, root, a0, codes, i)
-            b1 = plain_step(nodes, root, a1, codes, i + U(1))
-            b2 = plain_step(nodes, root, a2, codes, i + U(2))
-            b3 = plain_step(nodes, root, a3, codes, i + U(3))
+            b0 = step_without_sets(nodes, root, a0, codes, i)
+            b1 = step_without_sets(nodes, root, a1, codes, i + U(1))
+            b2 = step_without_sets(nodes, root, a2, codes, i + U(2))
+            b3 = step_without_sets(nodes, root, a3, codes, i + U(3))
             if ((a0 ^ b0) | (a1 ^ b1) | (a2 ^ b2) | (a3 ^ b3)) == U(0):
                 break
             a0, a1, a2, a3 = b0, b1, b2, b3
@@ -102,7 +102,7 @@ def walk(nodes, root, codes, leaves):
     for i in range(n - (n & U(3)), n):
         a0 = U(0)
         while True:
-            b0 = plain_step(nodes, root, a0, codes, i)
+            b0 = step_without_sets(nodes, root, a0, codes, i)
             if a0 == b0:
                 break
             a0 = b0
@@ -142,17 +142,17 @@ def add_leaves(  # noqa: PLR0917, C901
 ):
     """Add to each row of `out` the values of its leaves, tree after tree."""
     d, m = X.shape[1], values.shape[1]
-    codes = np.empty((min(ROWS, stop - start), d), np.uint8)
+    codes = np.empty((min(BLOCK_ROWS, stop - start), d), np.uint8)
     leaves = np.empty(len(codes), np.uint64)
-    for begin in range(start, stop, ROWS):
-        end = min(begin + ROWS, stop)
+    for begin in range(start, stop, BLOCK_ROWS):
+        end = min(begin + BLOCK_ROWS, stop)
         for i in range(begin, end):
             for j in range(d):
                 codes[i - begin, j] = code_of(X[i, j], cuts[j], categorical[j])
         for t in range(len(starts) - 1):
             g, root = U(groups[t]), U(starts[t])
             if len(sets) == 0:
-                walk(nodes, root, codes, leaves[: end - begin])
+                leaves_without_sets(nodes, root, codes, leaves[: end - begin])
             else:
                 for i in range(end - begin):
                     leaves[i] = leaf_of(nodes, root, set_at, sets, codes[i])
@@ -171,7 +171,7 @@ def add_leaves(  # noqa: PLR0917, C901
 def find_leaves(  # noqa: PLR0917
     X, cuts, categorical, nodes, set_at, sets, starts, out, start, stop
 ):
-    """The leaf of each row in each tree, as a place among all nodes."""
+    """Find the leaf of each row in each tree, as an index into all nodes."""
     d = X.shape[1]
     codes = np.empty(d, np.uint8)
     for i in range(start, stop):

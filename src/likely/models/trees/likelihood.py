@@ -1,11 +1,11 @@
 r"""A tree whose splits gain log-likelihood, for any family.
 
-At a node with rows at their own maximum η̂ the derivatives G of the two sides of a cut are
-opposite, and $\tfrac12 \sum_j G_j^2 / H_j$ of both sides is what one Newton step would gain:
-the score test. (For Poisson and normal families the true gain is as cheap.) The best cut
-by that measure is tried; what is recorded is the true gain,
-$\sum \log p(y \mid \hatη_{\text{child}}) - \sum \log p(y \mid \hatη)$, at the children's
-own maxima.
+At the maximum-likelihood η̂ of a node, the derivatives G of the two sides of a split are
+opposite, and the sum of $\tfrac12 \sum_j G_j^2 / H_j$ over both sides is the gain of one Newton
+step: the score test. (For Poisson and normal families the true gain is as cheap.) The best
+split by that measure is tried, and its true gain is recorded,
+$\sum \log p(y \mid \hatη_{\text{child}}) - \sum \log p(y \mid \hatη)$, at the η̂ of the
+children.
 """
 
 import heapq
@@ -29,15 +29,15 @@ from likely.models.trees.fitting import (
     POISSON,
     Task,
     TreeLimits,
+    integer_limits,
     moment_task,
-    whole_limits,
 )
 from likely.models.trees.fixed_point import fixed_products, fixed_weights
 from likely.typing import Batch
 
 
 class _Split(NamedTuple):
-    """The best split of a node, tried: its word, set, gain and children."""
+    """The best split of a node: its gain, word, set and children."""
 
     gain: float
     word: int
@@ -46,6 +46,8 @@ class _Split(NamedTuple):
 
 
 class _Node(NamedTuple):
+    """A node: its rows, their maximum-likelihood η and loss, depth and seed."""
+
     rows: Int[np.ndarray, " r"]
     eta: Float[np.ndarray, " k"]
     loss: float
@@ -54,7 +56,7 @@ class _Node(NamedTuple):
 
 
 class _Likelihood:
-    """What nodes ask of a family, in few sizes so that few programs are compiled."""
+    """Fits and derivatives of a family, in few sizes so that few programs are compiled."""
 
     def __init__(self, family: AbstractFamily, y: np.ndarray, w: np.ndarray):
         self.family, self.y, self.w = family, y, w
@@ -62,14 +64,14 @@ class _Likelihood:
         self.sizes = sorted({max(full >> shift, 16) for shift in (0, 3, 6)})
 
     def node(self, rows: np.ndarray, depth: int, seed: int) -> _Node:
-        """A node with its maximum of likelihood."""
+        """A node with its maximum-likelihood η."""
         with float64():
             batch = self._padded(rows)
             eta, loss = map(np.asarray, _fit(self.family, batch.y, batch.w))
         return _Node(rows, eta, float(loss), depth, seed)
 
     def derivatives(self, node: _Node) -> tuple[np.ndarray, np.ndarray]:
-        """First and second derivatives at the node's η, each (rows, k)."""
+        """The first and second derivatives at the node's η, each (rows, k)."""
         with float64():
             batch = self._padded(node.rows)
             g, h = map(np.asarray, _slopes(self.family, node.eta, batch.y))
@@ -90,33 +92,33 @@ def grow_likelihood(  # noqa: PLR0917
 ) -> Grown:
     """Grow a tree on rows (X, y, w) that all have weight; values are η."""
     _, y, w = data
-    asked = _Likelihood(family, y, w)
+    likelihood = _Likelihood(family, y, w)
     task, floor = _task(family, y, w)
 
     def split(node: _Node) -> _Split | None:
         if node.depth >= limits.max_depth or len(node.rows) < 2:
             return None
-        return _best_split(bins, codes, task, floor, limits, asked, node)
+        return _best_split(bins, codes, task, floor, limits, likelihood, node)
 
-    nodes = [asked.node(np.arange(len(y), dtype=np.int32), 0, seed)]
+    nodes = [likelihood.node(np.arange(len(y), dtype=np.int32), 0, seed)]
     words, gains, set_at, sets = [0], [0.0], [-1], []
     best_first = limits.max_leaves < 2**31 - 1
     waiting: list = []
 
-    def wait(place: int) -> None:
-        found = split(nodes[place])
+    def wait(node: int) -> None:
+        found = split(nodes[node])
         if found is not None:
-            rank = -found.gain if best_first else place
-            heapq.heappush(waiting, (rank, place, found))
+            rank = -found.gain if best_first else node
+            heapq.heappush(waiting, (rank, node, found))
 
     wait(0)
     while waiting and len(nodes) < 2 * limits.max_leaves - 1:
-        _, place, found = heapq.heappop(waiting)
+        _, node, found = heapq.heappop(waiting)
         left = len(nodes)
-        words[place] = found.word | left << 32
-        gains[place] = found.gain
+        words[node] = found.word | left << 32
+        gains[node] = found.gain
         if found.word >> 8 & 0xFF == 2:
-            set_at[place] = len(sets)
+            set_at[node] = len(sets)
             sets.append(found.members)
         nodes += found.children
         words, gains, set_at = words + [0, 0], gains + [0.0, 0.0], set_at + [-1, -1]
@@ -133,7 +135,7 @@ def grow_likelihood(  # noqa: PLR0917
 
 
 def _task(family: AbstractFamily, y: np.ndarray, w: np.ndarray) -> tuple[Task, float]:
-    """Statistics of the rows, and the least variance that counts as one."""
+    """The statistics of the rows, and the smallest variance that a node may have."""
     moments = moment_task(y, w)
     if type(family) is Normal and family.scale is None:
         floor = 1e-10 * float(np.average((y - moments.centre) ** 2, weights=w))
@@ -149,10 +151,10 @@ def _task(family: AbstractFamily, y: np.ndarray, w: np.ndarray) -> tuple[Task, f
     return Task(stats, NO_LABEL, units, NEWTON, stats.shape[1]), 0.0
 
 
-def _differentiate(task: Task, asked: _Likelihood, node: _Node) -> None:
-    """Put the derivatives at the node's η into the statistics of its rows."""
+def _differentiate(task: Task, likelihood: _Likelihood, node: _Node) -> None:
+    """Store the derivatives at the node's η in the statistics of its rows."""
     rows, at = node.rows, 1
-    for part in asked.derivatives(node):
+    for part in likelihood.derivatives(node):
         for column in part.T:
             whole, own = fixed_products(column, task.stats[rows, 0], task.units[0])
             task.stats[rows, at], task.units[at] = whole, own
@@ -165,14 +167,14 @@ def _best_split(  # noqa: PLR0917
     task: Task,
     floor: float,
     limits: TreeLimits,
-    asked: _Likelihood,
+    likelihood: _Likelihood,
     node: _Node,
 ) -> _Split | None:
-    """The best cut by the score test, tried with the children's own maxima."""
+    """The best split by the score test, with the true gain from the children's fits."""
     from likely.models.trees.grow import grow_tree
 
     if task.criterion == NEWTON:
-        _differentiate(task, asked, node)
+        _differentiate(task, likelihood, node)
     rows = node.rows.copy()
     stump = limits._replace(max_depth=1, max_leaves=2)
     words, _, sets, about, _ = grow_tree(
@@ -181,7 +183,7 @@ def _best_split(  # noqa: PLR0917
         task.stats,
         NO_LABEL,
         bins.categorical,
-        whole_limits(task, stump),
+        integer_limits(task, stump),
         np.array([limits.min_leaf, limits.min_split, 0.0, floor]),
         task.units,
         np.uint64(node.seed),
@@ -190,8 +192,8 @@ def _best_split(  # noqa: PLR0917
         return None
     middle = int(about[1, 3])
     children = (
-        asked.node(rows[:middle], node.depth + 1, _next(node.seed, 1)),
-        asked.node(rows[middle:], node.depth + 1, _next(node.seed, 2)),
+        likelihood.node(rows[:middle], node.depth + 1, _next(node.seed, 1)),
+        likelihood.node(rows[middle:], node.depth + 1, _next(node.seed, 2)),
     )
     gain = node.loss - children[0].loss - children[1].loss
     if not gain > max(limits.min_gain, 1e-9 * abs(node.loss)):
@@ -201,6 +203,7 @@ def _best_split(  # noqa: PLR0917
 
 
 def _next(seed: int, side: int) -> int:
+    """The seed of a child."""
     return (seed * 6364136223846793005 + side) % 2**64
 
 
@@ -214,7 +217,7 @@ def _fit(family, y, w):
 
 @eqx.filter_jit
 def _slopes(family, eta, y):
-    """Derivatives of −log p; a location's curvature is at least Fisher's."""
+    """Derivatives of −log p in η; the second one of a location is at least g²."""
 
     def nats(e, t):
         return -family.log_prob(e[None], t[None])[0]

@@ -1,9 +1,9 @@
 r"""Cost-complexity pruning: the subtree that minimises loss + α · leaves.
 
-For a node t with branch $T_t$, the branch is worth its leaves as long as α is below
+For a node t with branch $T_t$, keeping the branch is better as long as α is below
 $g(t) = (R(t) - R(T_t)) / (|T_t| - 1)$, where R is the loss of the training rows per unit of
-all weight. Cutting the branch of least g again and again gives all the best subtrees,
-each inside the one before.
+all weight. Cutting the branch of smallest g again and again gives all optimal subtrees, each
+contained in the one before.
 """
 
 import numpy as np
@@ -12,28 +12,28 @@ from likely.models.trees.ensemble import Grown
 
 
 def pruning_path(tree: Grown) -> tuple[np.ndarray, np.ndarray]:
-    """The α at which each node's branch goes (∞ at leaves), and the leaves left then."""
+    """The α at which each node is pruned (∞ at leaves), and the number of leaves then left."""
     left = (tree.nodes >> np.uint64(32)).astype(np.int64)
     parent = np.full(len(left), -1)
     inner = np.flatnonzero(left)
     parent[left[inner]] = parent[left[inner] + 1] = inner
-    worth, leaves = np.zeros(len(left)), np.ones(len(left), np.int64)
+    gain, leaves = np.zeros(len(left)), np.ones(len(left), np.int64)
     for node in inner[::-1]:  # children come after their parent
         pair = slice(left[node], left[node] + 2)
-        worth[node] = tree.gain[node] + worth[pair].sum()
+        gain[node] = tree.gain[node] + gain[pair].sum()
         leaves[node] = leaves[pair].sum()
     total = tree.weight[0]
     alpha, alive = np.full(len(left), np.inf), left > 0
     count = np.zeros(len(left), np.int64)
     reached = 0.0
     while alive[0]:
-        rate = np.where(alive, worth / np.maximum(leaves - 1, 1), np.inf)
+        rate = np.where(alive, gain / np.maximum(leaves - 1, 1), np.inf)
         node = int(np.argmin(rate))
         reached = max(reached, float(rate[node]) / total)
-        lost_worth, lost_leaves = worth[node], leaves[node] - 1
+        lost_gain, lost_leaves = gain[node], leaves[node] - 1
         at = node
         while at >= 0:
-            worth[at] -= lost_worth
+            gain[at] -= lost_gain
             leaves[at] -= lost_leaves
             at = int(parent[at])
         below = [node]
@@ -47,7 +47,7 @@ def pruning_path(tree: Grown) -> tuple[np.ndarray, np.ndarray]:
 
 
 def pruned(tree: Grown, ccp_alpha: float | int) -> Grown:
-    """The tree without the branches that are not worth α for each leaf."""
+    """The tree without the branches that gain less than α per leaf."""
     alpha, _ = pruning_path(tree)
     left = (tree.nodes >> np.uint64(32)).astype(np.int64)
     cut = (alpha <= ccp_alpha) & (left > 0)

@@ -1,29 +1,29 @@
-r"""Exact SHAP values of trees: Shapley's shares of the prediction, in polynomial time.
+r"""Exact SHAP values of trees (Shapley values of the prediction), in polynomial time.
 
-The game of a row x: a set S of features is worth $v(S) = E[f(x_S, \cdot)]$, where a split on
-a feature outside of S sends the row both ways, in the proportion of the training weights.
-Feature j gets its mean contribution over all orders of the features,
+For a row x, a set S of features has the value $v(S) = E[f(x_S, \cdot)]$, where a split on a
+feature outside of S sends the row both ways, in the proportion of the training weights. The
+SHAP value of feature j is its mean contribution over all orders of the features,
 
 $$φ_j = \sum_{S \not\ni j} \frac{|S|!\,(d-|S|-1)!}{d!} \bigl(v(S \cup j) - v(S)\bigr),$$
 
 and $\sum_j φ_j = f(x) - v(∅)$. For one leaf, v(S) is the leaf's value times a product over the
-features on its way: o (does x pass this feature's questions, 0 or 1) for those in S, z
+features on its path: o (whether x passes the splits on this feature, 0 or 1) for those in S, z
 (the share of the weight that passes) for the others. The sum over S is then one over the
-number of features in S: coefficients of a polynomial, built up feature by feature and
-taken apart for each of them. O(leaves · depth²) for a row and a tree.
+number of features in S: coefficients of a polynomial, which is multiplied up feature by
+feature and divided again by each of them. The cost is O(leaves · depth²) for a row and a tree.
 """
 
 import numpy as np
 from jaxtyping import Float
 
+from likely.core.threads import row_blocks, thread_count, thread_map
 from likely.models.trees.ensemble import Trees
 
 
 def shap_values(
     trees: Trees, X: Float[np.ndarray, "n d"], n_jobs: int | None = None
 ) -> tuple[Float[np.ndarray, "n d k"], Float[np.ndarray, " k"]]:
-    """φ of each row, feature and entry of η, and v(∅); they sum to η."""
-    from likely.core.compiled import share, stretches, threads
+    """The SHAP values φ of each row, feature and entry of η, and v(∅); they sum to η."""
     from likely.models.trees.shap_kernel import add_shap
 
     n, d = X.shape
@@ -51,5 +51,6 @@ def shap_values(
             *rows,
         )
 
-    share(one, stretches(n, min(threads(n_jobs), n)), n_jobs)
+    workers = min(thread_count(n_jobs), n)
+    thread_map(one, row_blocks(n, workers), workers)
     return phi, base

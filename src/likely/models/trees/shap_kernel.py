@@ -1,4 +1,4 @@
-"""The kernel of SHAP values: leaf after leaf, row after row. See `shap`."""
+"""The numba kernel of SHAP values, over leaves and rows; the mathematics is in `shap`."""
 
 from typing import no_type_check
 
@@ -13,7 +13,7 @@ U = np.uint64
 @inner
 @no_type_check
 def goes_right(node, at, set_at, sets, code):
-    """Whether a code goes right at a node."""
+    """Whether a row with this code goes right at a node."""
     low = (node >> U(8)) & U(0xFF)
     if low < U(2):
         return ((U(code) - low) & U(0xFF)) > (node & U(0xFF))
@@ -23,8 +23,8 @@ def goes_right(node, at, set_at, sets, code):
 
 @inner
 @no_type_check
-def shares(z, o, n, w, out):
-    """For each of n features, the sum over sets S of the others; times (o − z)."""
+def contributions(z, o, n, w, out):
+    """The SHAP contribution of each of n features: the sum over sets S of the others."""
     w[0] = 1.0
     for k in range(n):  # w[i]: total of the sets of i among the first k features
         w[k + 1] = 0.0
@@ -75,7 +75,7 @@ def add_shap(  # noqa: PLR0917, C901
         for i in range(1, end - root):
             depth[i] = depth[parent[i]] + 1
         longest = depth.max() + 1
-        way, side = np.empty(longest, np.int64), np.empty(longest, np.bool_)
+        path, side = np.empty(longest, np.int64), np.empty(longest, np.bool_)
         slot, features = np.empty(longest, np.int64), np.empty(longest, np.int64)
         z, o = np.empty(longest), np.empty(longest)
         w, found = np.empty(longest + 1), np.empty(longest)
@@ -86,16 +86,16 @@ def add_shap(  # noqa: PLR0917, C901
             while at > 0:
                 above = parent[at]
                 f = int64((nodes[root + above] >> U(16)) & U(0xFFFF))
-                place = -1
+                index = -1
                 for k in range(n):
                     if features[k] == f:
-                        place = k
-                if place < 0:
-                    place, features[n], z[n] = n, f, 1.0
+                        index = k
+                if index < 0:
+                    index, features[n], z[n] = n, f, 1.0
                     n += 1
-                way[steps], slot[steps] = above, place
+                path[steps], slot[steps] = above, index
                 side[steps] = at != int64(nodes[root + above] >> U(32))
-                z[place] *= weight[root + at] / weight[root + above]
+                z[index] *= weight[root + at] / weight[root + above]
                 steps += 1
                 at = above
             for row in range(start, stop):
@@ -103,11 +103,11 @@ def add_shap(  # noqa: PLR0917, C901
                 for s in range(steps):
                     f = features[slot[s]]
                     code = codes[f >> 2, row, f & 3]
-                    node = nodes[root + way[s]]
-                    right = goes_right(node, root + way[s], set_at, sets, code)
+                    node = nodes[root + path[s]]
+                    right = goes_right(node, root + path[s], set_at, sets, code)
                     if right != side[s]:
                         o[slot[s]] = 0.0
-                shares(z, o, n, w, found)
+                contributions(z, o, n, w, found)
                 for k in range(n):
                     for j in range(m):
                         phi[row, features[k], groups[t] + j] += (

@@ -1,4 +1,4 @@
-"""A tree in words: one line for each node."""
+"""A tree as text: one line for each node."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,7 +8,7 @@ from likely.models.trees.ensemble import Trees
 
 
 def question(trees: Trees, node: int, names: Sequence[str]) -> str:
-    """What a node asks; yes goes left."""
+    """The condition of a node; rows that fulfil it go left."""
     j, low = int(trees.feature[node]), int(trees.low[node])
     values = trees.bins.of_feature(j)
     if low == 2:
@@ -39,12 +39,12 @@ def tree_text(
 
     Args:
         trees: the trees.
-        t: which of them.
-        names: of the features; x0, x1, ... unless given.
-        leaf: says what the values of a leaf mean.
+        t: the index of the tree.
+        names: the names of the features; x0, x1, ... unless given.
+        leaf: describes the values of a leaf.
     """
     names = names if names is not None else [f"x{j}" for j in range(10**4)]
-    say = leaf or (lambda value: np.array2string(value, precision=4))
+    describe = leaf or (lambda value: np.array2string(value, precision=4))
     left, lines = trees.left, []
     stack = [(int(trees.roots[t]), 0, "")]
     while stack:
@@ -53,7 +53,7 @@ def tree_text(
         head = f"{indent}{answer}"
         if left[node] < 0:
             lines.append(
-                f"{head}{say(trees.value[node])} (weight {trees.weight[node]:.6g})"
+                f"{head}{describe(trees.value[node])} (weight {trees.weight[node]:.6g})"
             )
             continue
         lines.append(f"{head}{question(trees, node, names)}?")

@@ -3,9 +3,9 @@ r"""Coordinate ascent: one block of variables at a time.
 $$θ_b \leftarrow \arg\min_{θ_b} f(θ_1, \dots, θ_b, \dots), \qquad
   b = 1, 2, \dots, 1, 2, \dots$$
 
-The blocks are the arrays of the model, in order; each is given to another solver while
-the rest stand still. Every sweep lowers f (raises −f: hence "ascent" of a likelihood).
-At a kink that is not aligned with the blocks it can stop short of the minimum.
+The blocks are the arrays of the model, in order; each is minimised by another solver
+while the others are fixed. Every sweep lowers f (raises −f: hence "ascent" of a
+likelihood). Where f is not differentiable it can stop before the minimum.
 """
 
 from typing import Any, NamedTuple
@@ -17,13 +17,13 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from likely.core.rows import fill_absent
 from likely.solvers.flat import (
-    capacity_of,
     empty_trace,
     flatten,
-    largest,
+    max_abs,
     record,
+    trace_capacity,
     unflatten_path,
-    value_and_slope,
+    value_and_gradient,
 )
 from likely.solvers.second_order.lbfgs import LBFGS
 from likely.solvers.settings import Real, Whole, real, whole
@@ -48,7 +48,7 @@ class BlockCoordinate(eqx.Module):
 
     Args:
         solver: for each block; L-BFGS if not given.
-        max_sweeps: the most sweeps over all blocks.
+        max_sweeps: the limit on the number of sweeps over all blocks.
         tolerance: stop when no entry of the gradient is larger.
         path: whether the trace keeps the parameters after each sweep.
     """
@@ -62,24 +62,24 @@ class BlockCoordinate(eqx.Module):
         self, objective, model, data: Batch, *, key: Key | None, state: State = None
     ) -> Solution:
         """Minimise the objective over the parameters of the model."""
-        capacity = capacity_of(self.max_sweeps)
+        capacity = trace_capacity(self.max_sweeps)
         return _minimize(
-            self, objective, model, data, key=key, state=state, room=capacity
+            self, objective, model, data, key=key, state=state, capacity=capacity
         )
 
 
 class _Block(eqx.Module):
-    """The objective as a function of one leaf, the others standing still."""
+    """The objective as a function of one leaf, with the others fixed."""
 
     objective: Any
     leaves: list[Array]
-    place: int = eqx.field(static=True)
-    shape: Any = eqx.field(static=True)
+    index: int = eqx.field(static=True)
+    treedef: Any = eqx.field(static=True)
     static: PyTree
 
     def __call__(self, leaf, batch: Batch, *, key=None, state: State = None):
-        leaves = [*self.leaves[: self.place], leaf, *self.leaves[self.place + 1 :]]
-        model = eqx.combine(jax.tree.unflatten(self.shape, leaves), self.static)
+        leaves = [*self.leaves[: self.index], leaf, *self.leaves[self.index + 1 :]]
+        model = eqx.combine(jax.tree.unflatten(self.treedef, leaves), self.static)
         return self.objective(model, batch, key=key, state=state)
 
 
@@ -89,51 +89,49 @@ class _Carry(NamedTuple):
     leaves: list[Array]
     state: State
     f: Float[Array, ""]
-    slope: Float[Array, ""]
+    gradient: Float[Array, ""]
     moved: Float[Array, ""]
     trace: Trace
 
 
 @eqx.filter_jit
-def _minimize(solver, objective, model, data, *, key, state, room: int) -> Solution:
+def _minimize(solver, objective, model, data, *, key, state, capacity: int) -> Solution:
     data = fill_absent(data)
     params, static = eqx.partition(model, eqx.is_inexact_array)
-    leaves, shape = jax.tree.flatten(params)
+    leaves, treedef = jax.tree.flatten(params)
     x, rebuild = flatten(model)
-    evaluate = value_and_slope(objective, rebuild, data, key)
+    evaluate = value_and_gradient(objective, rebuild, data, key)
 
     def flat(leaves: list[Array]) -> Float[Array, " p"]:
-        return flatten(jax.tree.unflatten(shape, leaves))[0]
+        return flatten(jax.tree.unflatten(treedef, leaves))[0]
 
-    def look(leaves: list[Array], state: State):
+    def evaluate_at(leaves: list[Array], state: State):
         (f, _), g = evaluate(flat(leaves), state)
-        return f, largest(g)
+        return f, max_abs(g)
 
     def advance(c: _Carry) -> _Carry:
-        trace = record(c.trace, c.k, c.f, c.slope, c.moved, flat(c.leaves))
+        trace = record(c.trace, c.k, c.f, c.gradient, c.moved, flat(c.leaves))
         leaves, state = list(c.leaves), c.state
-        for place in range(len(leaves)):
-            block = _Block(objective, leaves, place, shape, static)
-            found = solver.solver.minimize(
-                block, leaves[place], data, key=key, state=state
-            )
-            leaves[place], state = found.model, found.state
-        moved = largest(flat(leaves) - flat(c.leaves))
-        f, slope = look(leaves, state)
+        for i in range(len(leaves)):
+            block = _Block(objective, leaves, i, treedef, static)
+            found = solver.solver.minimize(block, leaves[i], data, key=key, state=state)
+            leaves[i], state = found.model, found.state
+        moved = max_abs(flat(leaves) - flat(c.leaves))
+        f, gradient = evaluate_at(leaves, state)
         k = c.k + 1
         reason = jnp.where(k >= solver.max_sweeps, STEP_LIMIT, RUNNING)
         reason = jnp.where(moved == 0, PARAMETERS, reason)
-        reason = jnp.where(slope <= solver.tolerance, GRADIENT, reason)
+        reason = jnp.where(gradient <= solver.tolerance, GRADIENT, reason)
         reason = jnp.where(jnp.isfinite(f), reason, DIVERGED)
-        return _Carry(k, reason, leaves, state, f, slope, moved, trace)
+        return _Carry(k, reason, leaves, state, f, gradient, moved, trace)
 
-    f, slope = look(leaves, state)
-    trace = empty_trace(room, f.dtype, x if solver.path else None)
+    f, gradient = evaluate_at(leaves, state)
+    trace = empty_trace(capacity, f.dtype, x if solver.path else None)
     nan, running = jnp.full_like(f, jnp.nan), jnp.asarray(RUNNING)
-    start = _Carry(jnp.asarray(0), running, leaves, state, f, slope, nan, trace)
+    start = _Carry(jnp.asarray(0), running, leaves, state, f, gradient, nan, trace)
     c = jax.lax.while_loop(lambda c: c.reason == RUNNING, advance, start)
-    trace = record(c.trace, c.k, c.f, c.slope, jnp.nan, flat(c.leaves))
-    value = jnp.where(c.reason == PARAMETERS, c.moved, c.slope)
+    trace = record(c.trace, c.k, c.f, c.gradient, jnp.nan, flat(c.leaves))
+    value = jnp.where(c.reason == PARAMETERS, c.moved, c.gradient)
     status = Status(c.reason, c.k, jnp.where(c.reason == DIVERGED, c.f, value))
     solved = rebuild(flat(c.leaves))
     return Solution(solved, c.state, c.f, unflatten_path(trace, rebuild), status)

@@ -1,10 +1,10 @@
-r"""A genetic algorithm: a population instead of a slope.
+r"""A genetic algorithm, which needs no derivatives.
 
 Each generation: the fitter of a few random members become parents (tournament), a child
 lies on the line through two parents or a little beyond, entry by entry (crossover),
-some entries jump (mutation), and the best survive as they are. Jumps are measured in
-the spread of the population, so the search narrows as it converges. No derivatives:
-the objective may be flat, kinked or discontinuous.
+random numbers are added to some entries (mutation), and the best survive unchanged.
+Mutations scale with the standard deviation of the population, so the search narrows as
+it converges. The objective may be flat, not differentiable or discontinuous.
 """
 
 from typing import NamedTuple
@@ -17,10 +17,10 @@ from jaxtyping import Array, Float, Int
 from likely.core.checks import InputError
 from likely.core.rows import fill_absent
 from likely.solvers.flat import (
-    capacity_of,
     empty_trace,
     flatten,
     record,
+    trace_capacity,
     unflatten_path,
 )
 from likely.solvers.settings import Real, Whole, real, whole
@@ -42,15 +42,15 @@ class Genetic(eqx.Module):
     """Selection, crossover and mutation of a population of parameters.
 
     Args:
-        generations: the most generations.
-        population: how many members.
+        generations: the limit on the number of generations.
+        population: number of members.
         spread: standard deviation of the first population about the start.
-        mutation: size of a jump, in standard deviations of the population.
-        mutation_rate: the share of entries that jump.
-        reach: how far beyond its parents a child may lie, in their distance.
+        mutation: size of a mutation, in standard deviations of the population.
+        mutation_rate: the fraction of entries that mutate.
+        reach: how far beyond its parents a child may lie, in units of their distance.
         tolerance: stop when the population's largest standard deviation is below.
         rivals: members of a tournament.
-        elite: how many survive as they are.
+        elite: number of members that survive unchanged.
         path: whether the trace keeps the best parameters of each generation.
     """
 
@@ -78,9 +78,9 @@ class Genetic(eqx.Module):
         """Minimise the objective over the parameters of the model."""
         if key is None:
             raise InputError("a genetic algorithm draws random numbers; give it a key.")
-        capacity = capacity_of(self.generations)
+        capacity = trace_capacity(self.generations)
         return _minimize(
-            self, objective, model, data, key=key, state=state, room=capacity
+            self, objective, model, data, key=key, state=state, capacity=capacity
         )
 
 
@@ -94,7 +94,7 @@ class _Carry(NamedTuple):
 
 
 @eqx.filter_jit
-def _minimize(solver, objective, model, data, *, key, state, room: int) -> Solution:
+def _minimize(solver, objective, model, data, *, key, state, capacity: int) -> Solution:
     x, rebuild = flatten(model)
     data = fill_absent(data)
     first, noise, later = jax.random.split(key, 3)
@@ -108,7 +108,7 @@ def _minimize(solver, objective, model, data, *, key, state, room: int) -> Solut
         order = jnp.argsort(f)
         return X[order], f[order]
 
-    def judge(k, X, f) -> Array:
+    def check(k, X, f) -> Array:
         reason = jnp.where(k >= solver.generations, STEP_LIMIT, RUNNING)
         small = jnp.max(X.std(0)) <= solver.tolerance
         reason = jnp.where(small, PARAMETERS, reason)
@@ -119,14 +119,14 @@ def _minimize(solver, objective, model, data, *, key, state, room: int) -> Solut
         children = _children(solver, c.X, jax.random.fold_in(later, c.k))
         X, f = ranked(jnp.concatenate([c.X[: solver.elite], children]))
         k = c.k + 1
-        return _Carry(k, judge(k, X, f), X, f, trace)
+        return _Carry(k, check(k, X, f), X, f, trace)
 
-    jumps = solver.spread * jax.random.normal(first, (solver.population - 1, len(x)))
-    jumps = jumps.astype(x.dtype)
-    X, f = ranked(jnp.concatenate([x[None], x[None] + jumps]))
-    trace = empty_trace(room, f.dtype, x if solver.path else None)
+    offsets = solver.spread * jax.random.normal(first, (solver.population - 1, len(x)))
+    offsets = offsets.astype(x.dtype)
+    X, f = ranked(jnp.concatenate([x[None], x[None] + offsets]))
+    trace = empty_trace(capacity, f.dtype, x if solver.path else None)
     zero = jnp.asarray(0)
-    start = _Carry(zero, judge(zero, X, f), X, f, trace)
+    start = _Carry(zero, check(zero, X, f), X, f, trace)
     last = jax.lax.while_loop(lambda c: c.reason == RUNNING, advance, start)
     best, spread = last.f[0], jnp.max(last.X.std(0))
     trace = record(last.trace, last.k, best, jnp.nan, spread, last.X[0])
@@ -139,17 +139,19 @@ def _minimize(solver, objective, model, data, *, key, state, room: int) -> Solut
 
 
 def _children(solver: Genetic, X: Float[Array, "m p"], key: Key) -> Float[Array, "c p"]:
-    """A generation from parents that won their tournaments."""
+    """Children of parents that won their tournaments."""
     count, p = solver.population - solver.elite, X.shape[1]
-    chosen, mixed, jumping, jump = jax.random.split(key, 4)
-    rivals = jax.random.randint(chosen, (2, count, solver.rivals), 0, len(X))
+    k_rivals, k_cross, k_mutates, k_size = jax.random.split(key, 4)
+    rivals = jax.random.randint(k_rivals, (2, count, solver.rivals), 0, len(X))
     mother, father = X[rivals.min(-1)]  # the population is sorted: low is fit
-    u = jax.random.uniform(mixed, (count, p), X.dtype)
+    u = jax.random.uniform(k_cross, (count, p), X.dtype)
     u = (1 + 2 * solver.reach) * u - solver.reach
-    jumps = jax.random.bernoulli(jumping, solver.mutation_rate, (count, p))
+    mutates = jax.random.bernoulli(k_mutates, solver.mutation_rate, (count, p))
     size = (
-        solver.mutation * X.std(0)[None] * jax.random.normal(jump, (count, p), X.dtype)
+        solver.mutation
+        * X.std(0)[None]
+        * jax.random.normal(k_size, (count, p), X.dtype)
     )
-    return (mother + u * (father - mother) + jnp.where(jumps, size, 0.0)).astype(
+    return (mother + u * (father - mother) + jnp.where(mutates, size, 0.0)).astype(
         X.dtype
     )

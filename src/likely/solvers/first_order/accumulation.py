@@ -1,4 +1,4 @@
-"""A batch in parts, one after another: its gradient without its memory."""
+"""Gradient accumulation: a batch in parts, one after another, to save memory."""
 
 import jax
 import jax.numpy as jnp
@@ -10,19 +10,19 @@ from likely.typing import Batch
 def split_rows(batch: Batch, parts: int) -> Batch:
     """The rows of a batch as (parts, rows, ...); the mean loss over the parts is its own.
 
-    Where the parts do not divide the rows, absent rows fill up and the others are worth
-    more, because an objective divides by the number of rows it is given.
+    Where the parts do not divide the rows, rows of weight 0 are added and the others
+    weigh more, because an objective divides by the number of rows it is given.
     """
     n = batch.w.shape[0]
     size = -(-n // parts)
     extra = parts * size - n
 
-    def cut(a: Array) -> Array:
+    def split(a: Array) -> Array:
         if extra:
-            last = jnp.broadcast_to(a[:1], (extra, *a.shape[1:]))
-            a = jnp.concatenate([a, last])
+            padding = jnp.broadcast_to(a[:1], (extra, *a.shape[1:]))
+            a = jnp.concatenate([a, padding])
         return a.reshape(parts, size, *a.shape[1:])
 
     w = batch.w * (parts * size / n)
     w = jnp.concatenate([w, jnp.zeros(extra, w.dtype)]).reshape(parts, size)
-    return Batch(jax.tree.map(cut, batch.x), jax.tree.map(cut, batch.y), w)
+    return Batch(jax.tree.map(split, batch.x), jax.tree.map(split, batch.y), w)

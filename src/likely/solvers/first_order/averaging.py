@@ -1,8 +1,8 @@
-r"""Averages of the weights along a run: less noise than the last ones.
+r"""Averages of the weights along a run, which are less noisy than the last weights.
 
-Both move the average m towards the weights by a share $s_t$ of the way,
-$m \leftarrow m + s_t\,(θ_t - m)$, so that $m_1 = θ_1$. The average is what a run returns
-and what validation looks at; the run itself does not see it.
+Both move the average m towards the weights by a fraction $s_t$,
+$m \leftarrow m + s_t\,(θ_t - m)$, so that $m_1 = θ_1$. The run returns the average and
+validates it; the steps themselves do not use it.
 """
 
 from abc import abstractmethod
@@ -19,12 +19,12 @@ class AbstractAverage(eqx.Module):
     """An average of the weights after each update."""
 
     @abstractmethod
-    def share(self, t: Int[Array, ""]) -> Float[Array, ""]:
-        """How far to go towards the weights after update t = 1, 2, ..."""
+    def fraction(self, t: Int[Array, ""]) -> Float[Array, ""]:
+        """The fraction $s_t$ after update t = 1, 2, ..."""
 
     def move(self, mean: PyTree, params: PyTree, t: Int[Array, ""]) -> PyTree:
         """The average with the weights after update t."""
-        s = self.share(t)
+        s = self.fraction(t)
         return jax.tree.map(
             lambda m, p: m + (s * (p - m)).astype(m.dtype), mean, params
         )
@@ -33,12 +33,12 @@ class AbstractAverage(eqx.Module):
 class ExponentialAverage(AbstractAverage):
     r"""$\sum_i d^{t-i}θ_i / \sum_i d^{t-i}$: about the last 1/(1 − d) updates.
 
-    The denominator is the correction for having started at nothing.
+    The denominator corrects for the start at zero.
     """
 
     decay: Real = real(0.999)
 
-    def share(self, t):
+    def fraction(self, t):
         return (1 - self.decay) / (1 - self.decay**t)
 
 
@@ -47,5 +47,5 @@ class UniformAverage(AbstractAverage):
 
     start: Whole = whole(0)
 
-    def share(self, t):
+    def fraction(self, t):
         return 1.0 / jnp.maximum(t - self.start, 1)

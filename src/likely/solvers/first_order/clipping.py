@@ -1,4 +1,4 @@
-r"""Gradient clipping: survive a cliff of the loss."""
+r"""Gradient clipping: bounded steps where the loss is very steep."""
 
 from abc import abstractmethod
 
@@ -14,21 +14,21 @@ from likely.solvers.settings import Real, real
 def norm(g: PyTree) -> Float[Array, ""]:
     """The Euclidean norm of all leaves together; the squares cannot overflow."""
     leaves = jax.tree.leaves(g)
-    top = jnp.max(jnp.stack([jnp.max(jnp.abs(leaf), initial=0.0) for leaf in leaves]))
-    scale = jnp.where((top > 0) & jnp.isfinite(top), top, 1.0)
+    peak = jnp.max(jnp.stack([jnp.max(jnp.abs(leaf), initial=0.0) for leaf in leaves]))
+    scale = jnp.where((peak > 0) & jnp.isfinite(peak), peak, 1.0)
     return scale * jnp.sqrt(sum(jnp.sum((leaf / scale) ** 2) for leaf in leaves))
 
 
 class AbstractClip(eqx.Module):
-    """What is done to a gradient before it is used."""
+    """A bound on the gradient."""
 
     @abstractmethod
     def transform(self) -> optax.GradientTransformation:
-        """As an Optax transformation, built while tracing."""
+        """The Optax transformation, built while tracing."""
 
 
 class ClipByNorm(AbstractClip):
-    r"""$g \min(1, c/\lVert g\rVert)$: the direction stays.
+    r"""$g \min(1, c/\lVert g\rVert)$, which keeps the direction.
 
     Optax has this rule too; here the norm does not overflow, so that a gradient of
     1e30 in float32 becomes a step of length c and not a step of length 0.
@@ -45,7 +45,7 @@ class ClipByNorm(AbstractClip):
 
 
 class ClipByValue(AbstractClip):
-    r"""Each entry of g cut to [−c, c]: the direction may turn."""
+    r"""Each entry of g clipped to [−c, c], which may change the direction."""
 
     limit: Real = real()
 

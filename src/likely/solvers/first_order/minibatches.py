@@ -1,13 +1,13 @@
-r"""Minibatches: shuffle, cut, reshuffle.
+r"""Minibatches: shuffle, split, reshuffle.
 
-An epoch is a permutation of the n rows, cut into $b = \lceil n/\text{size}\rceil$
+An epoch is a permutation of the n rows, split into $b = \lceil n/\text{size}\rceil$
 batches of $r = \lceil n/b\rceil$ rows; where b does not divide n, the last few batches
-are one row short. Each batch loss is $\sum w\,l/(B\bar w)$ with B the rows it has, so
+are one row short. Each batch loss is $\sum w\,l/(B\bar w)$ with B its number of rows, so
 its gradient is unbiased, and the mean over an epoch with weights B/n is the full
-gradient exactly. One epoch is b updates; how many epochs there are is free.
+gradient exactly. One epoch is b updates; the number of epochs is free.
 
-Where only the first k rows are there (those that a bootstrap has drawn, before others of
-weight 0), their order is dealt out one by one, so that every batch gets its share of them.
+Where only the first k rows are present (those that a bootstrap has drawn, before others
+of weight 0), they are assigned to the batches in turn, so that all get as many.
 """
 
 import equinox as eqx
@@ -20,7 +20,7 @@ from likely.typing import Batch, Key
 
 
 class Minibatches(eqx.Module):
-    """How n rows are cut: `count` batches of at most `size` rows."""
+    """The split of n rows into `count` batches of at most `size` rows."""
 
     n: int = eqx.field(static=True)
     count: int = eqx.field(static=True)
@@ -28,7 +28,7 @@ class Minibatches(eqx.Module):
 
     @classmethod
     def of(cls, n: int, batch_size: int | None) -> "Minibatches":
-        """As equal as possible and no larger than `batch_size`; None is one batch."""
+        """Batches as equal as possible, no larger than `batch_size`; None is one batch."""
         count = -(-n // min(batch_size or n, n))
         return cls(n, count, -(-n // count))
 
@@ -38,33 +38,36 @@ class Minibatches(eqx.Module):
         return self.count == 1
 
     def order(
-        self, key: Key, epoch: Int[Array, ""], there: Int[Array, ""] | None = None
+        self, key: Key, epoch: Int[Array, ""], n_present: Int[Array, ""] | None = None
     ) -> Int[Array, "b r"]:
-        """The rows of each batch of an epoch, a function of (key, epoch); n is none.
+        """The rows of each batch, a function of (key, epoch); n means a missing row.
 
         Args:
-            key: of the run.
-            epoch: its number.
-            there: k, if only the first k rows are.
+            key: the key of the run.
+            epoch: the number of the epoch.
+            n_present: k, if only the first k rows are present.
         """
-        order = permutation(jax.random.fold_in(key, epoch), self.n, there)
+        order = permutation(jax.random.fold_in(key, epoch), self.n, n_present)
         missing = jnp.full(self.count * self.size - self.n, self.n, order.dtype)
-        if there is not None:
+        if n_present is not None:
             every = jnp.concatenate([order, missing])
             return every.reshape(self.size, self.count).T
-        whole = self.count * (self.size - 1)
-        last = jnp.concatenate([order[whole:], missing])
-        first = order[:whole].reshape(self.count, self.size - 1)
+        most = self.count * (self.size - 1)
+        last = jnp.concatenate([order[most:], missing])
+        first = order[:most].reshape(self.count, self.size - 1)
         return jnp.concatenate([first, last[:, None]], axis=1)
 
     def take(
-        self, data: Batch, rows: Int[Array, " r"], there: Int[Array, ""] | None = None
+        self,
+        data: Batch,
+        rows: Int[Array, " r"],
+        n_present: Int[Array, ""] | None = None,
     ) -> Batch:
-        """These rows of the data; where some are missing the others are worth more."""
+        """These rows of the data; where some are missing the others weigh more."""
         batch = jax.tree.map(lambda a: jnp.take(a, rows, axis=0, mode="clip"), data)
-        if there is not None:
-            present = rows < there
-            share = len(rows) / self.n * there / jnp.maximum(present.sum(), 1)
+        if n_present is not None:
+            present = rows < n_present
+            share = len(rows) / self.n * n_present / jnp.maximum(present.sum(), 1)
             return batch._replace(w=jnp.where(present, batch.w * share, 0.0))
         if self.count * self.size == self.n and len(rows) == self.size:
             return batch

@@ -1,8 +1,8 @@
-r"""Noise in training: on inputs, weights or targets. In use there is none.
+r"""Noise in training: on inputs, weights or targets. Predictions have none.
 
 Small Gaussian noise on the inputs of least squares is, in expectation, a penalty
-$\tfrac12 σ^2\lVert\nabla_x f\rVert^2$ on the slope of the model (for a linear model: ridge);
-noise on the weights prefers flat minima. Flipped labels keep a classifier from certainty.
+$\tfrac12 σ^2\lVert\nabla_x f\rVert^2$ on the gradient of the model (for a linear model: ridge);
+noise on the weights prefers flat minima. Flipped labels keep a classifier from overconfidence.
 """
 
 from typing import Any, Protocol, runtime_checkable
@@ -18,23 +18,23 @@ from likely.typing import Batch, Key
 
 
 @runtime_checkable
-class Disturbance(Protocol):
-    """What changes the parameters and the rows of a step, at random."""
+class Perturbation(Protocol):
+    """A random change of the parameters and the rows of a step."""
 
     def __call__(self, params: PyTree, batch: Batch, key: Key) -> tuple[PyTree, Batch]:
-        """Those of one step, disturbed."""
+        """The parameters and the batch of one step, changed at random."""
         ...
 
 
 class Noise(eqx.Module):
-    """What is disturbed, and how much.
+    """Gaussian noise on inputs, parameters and targets, and random labels.
 
     Args:
-        inputs: standard deviation of what is added to each input.
-        weights: standard deviation of what is added to each parameter.
-        targets: standard deviation of what is added to each target.
+        inputs: standard deviation of the noise on each input.
+        weights: standard deviation of the noise on each parameter.
+        targets: standard deviation of the noise on each target.
         flips: probability that a label becomes a random one of the `classes`.
-        classes: how many there are, where labels are flipped.
+        classes: number of classes, where labels are flipped.
     """
 
     inputs: Real = real(0.0)
@@ -52,10 +52,13 @@ class Noise(eqx.Module):
             )
 
     def __call__(self, params: PyTree, batch: Batch, key: Key) -> tuple[PyTree, Batch]:
-        """The parameters and the batch of one step, disturbed."""
+        """The parameters and the batch of one step, with noise."""
         k_x, k_w, k_y, k_flip, k_label = jax.random.split(key, 5)
-        params = _added(params, self.weights, k_w)
-        x, y = _added(batch.x, self.inputs, k_x), _added(batch.y, self.targets, k_y)
+        params = _add_noise(params, self.weights, k_w)
+        x, y = (
+            _add_noise(batch.x, self.inputs, k_x),
+            _add_noise(batch.y, self.targets, k_y),
+        )
         if self.classes is not None:
             flip = jax.random.bernoulli(k_flip, jnp.asarray(self.flips), y.shape)
             label = jax.random.randint(k_label, y.shape, 0, self.classes)
@@ -63,8 +66,8 @@ class Noise(eqx.Module):
         return params, Batch(x, y, batch.w)
 
 
-def _added(tree: PyTree, scale: Any, key: Key) -> PyTree:
-    """Every inexact leaf with noise of this standard deviation on it."""
+def _add_noise(tree: PyTree, scale: Any, key: Key) -> PyTree:
+    """Every inexact leaf with noise of this standard deviation added."""
     leaves, treedef = jax.tree.flatten(tree)
     keys = jax.random.split(key, len(leaves)) if leaves else []
 

@@ -1,6 +1,6 @@
-r"""First-order solvers: rules that move along the gradient $g = \nabla f(θ)$.
+r"""First-order solvers: update rules in terms of the gradient $g = \nabla f(θ)$.
 
-Each is a rule (one Optax transformation) on the same loop. η is a number or a schedule,
+Each is an update rule (one Optax transformation) in the same loop. η is a number or a schedule,
 and `batch_size` makes any of them stochastic: None is the full gradient, 1 is a
 single sample. Settings are arrays, so a new value compiles nothing.
 """
@@ -17,27 +17,27 @@ from jaxtyping import Array, Bool, Float, PyTree
 from likely.core.checks import InputError
 from likely.solvers.first_order.averaging import AbstractAverage
 from likely.solvers.first_order.clipping import AbstractClip, norm
-from likely.solvers.first_order.noise import Disturbance
+from likely.solvers.first_order.noise import Perturbation
 from likely.solvers.first_order.schedules import AbstractSchedule, as_schedule
 from likely.solvers.first_order.stochastic import descend
-from likely.solvers.flat import capacity_of
+from likely.solvers.flat import trace_capacity
 from likely.solvers.settings import Real, Whole, real, whole
 from likely.solvers.stopping import AbstractStop, Validation
 from likely.typing import Batch, Key, Solution, State
 
 
-def _several(value) -> tuple:
-    """One thing, several, or none, as a tuple."""
+def _as_tuple(value) -> tuple:
+    """One value, a tuple of values, or None, as a tuple."""
     if value is None:
         return ()
     return value if isinstance(value, tuple) else (value,)
 
 
 class AbstractFirstOrder(eqx.Module):
-    """What all first-order solvers share; a solver adds its `rate` and its `transform`.
+    """The settings of all first-order solvers; each adds its `rate` and `transform`.
 
     Args:
-        steps: the most updates.
+        steps: the limit on the number of updates.
         batch_size: rows in a minibatch; None for all of them.
         clip: `ClipByNorm`, `ClipByValue`, or several.
         stop: `GradientNorm`, `ParameterChange`, `RelativeLoss`, or several.
@@ -45,7 +45,7 @@ class AbstractFirstOrder(eqx.Module):
         path: whether the trace keeps the parameters of each step.
         average: `ExponentialAverage` or `UniformAverage` of the weights, to be returned.
         noise: `Noise` on inputs, weights or targets in training, or another
-            `Disturbance`, such as `layers.Augmentation`.
+            `Perturbation`, such as `layers.Augmentation`.
         accumulate: parts in which the gradient of a batch is computed, one after
             another: the same gradient in less memory.
     """
@@ -54,33 +54,33 @@ class AbstractFirstOrder(eqx.Module):
     steps: Whole = whole(1000, kw_only=True)
     batch_size: int | None = eqx.field(static=True, default=None, kw_only=True)
     clip: tuple[AbstractClip, ...] = eqx.field(
-        converter=_several, default=(), kw_only=True
+        converter=_as_tuple, default=(), kw_only=True
     )
     stop: tuple[AbstractStop, ...] = eqx.field(
-        converter=_several, default=(), kw_only=True
+        converter=_as_tuple, default=(), kw_only=True
     )
     validation: Validation | None = eqx.field(default=None, kw_only=True)
     path: bool = eqx.field(static=True, default=False, kw_only=True)
     average: AbstractAverage | None = eqx.field(default=None, kw_only=True)
-    noise: Disturbance | None = eqx.field(default=None, kw_only=True)
+    noise: Perturbation | None = eqx.field(default=None, kw_only=True)
     accumulate: int = eqx.field(static=True, default=1, kw_only=True)
 
     @abstractmethod
     def transform(self, rate: Float[Array, ""]) -> optax.GradientTransformation:
-        """Gradient to change of the parameters, at this rate; built while tracing."""
+        """The transformation from gradients to updates at this rate, while tracing."""
 
     def minimize(
         self, objective, model, data: Batch, *, key: Key | None, state: State = None
     ) -> Solution:
         """Minimise the objective over the parameters of the model."""
         self.check(key)
-        capacity = capacity_of(self.steps)
+        capacity = trace_capacity(self.steps)
         return descend(
             self, objective, model, data, key=key, state=state, capacity=capacity
         )
 
     def check(self, key: Key | None) -> None:
-        """Refuse settings that cannot be, with a sentence."""
+        """Raise an error for impossible settings."""
         if self.batch_size is not None and self.batch_size < 1:
             raise InputError(
                 f"batch_size is {self.batch_size}; give at least 1 row, "
@@ -96,7 +96,7 @@ class AbstractFirstOrder(eqx.Module):
 
 
 def _rate(default: float):
-    """The field of a learning rate: a number or a schedule."""
+    """A field that holds a learning rate: a number or a schedule."""
     return eqx.field(converter=as_schedule, default=default)
 
 
@@ -104,8 +104,8 @@ class GradientDescent(AbstractFirstOrder):
     r"""$θ \leftarrow θ - η\,g$.
 
     Converges for η < 2/L where L is the largest curvature. With `step="unit"` it is
-    $θ \leftarrow θ - η\,g/\lVert g\rVert$, a way of η whatever the slope, which at a
-    constant rate never settles; give it a schedule.
+    $θ \leftarrow θ - η\,g/\lVert g\rVert$, a step of length η whatever the gradient,
+    which at a constant rate never converges; give it a schedule.
     """
 
     rate: AbstractSchedule = _rate(0.1)
@@ -122,7 +122,7 @@ class GradientDescent(AbstractFirstOrder):
 
 
 class Momentum(AbstractFirstOrder):
-    r"""Descent with a memory of about 1/(1 − γ) steps.
+    r"""Gradient descent with momentum over about 1/(1 − γ) steps.
 
     `form="velocity"`: $v \leftarrow γv - η_t g$, $θ \leftarrow θ + v$; each gradient
     keeps the rate of its own step. `form="averaged"`: $m \leftarrow γm + (1-γ)g$,
@@ -187,7 +187,7 @@ class RMSprop(AbstractFirstOrder):
 
 
 class Adam(AbstractFirstOrder):
-    r"""Averages of g and g², each corrected for having started at zero.
+    r"""Moving averages of g and g², each corrected for its start at zero.
 
     $m \leftarrow β_1 m + (1-β_1)g$, $v \leftarrow β_2 v + (1-β_2)g^2$,
     $\hat m = m/(1-β_1^t)$, $\hat v = v/(1-β_2^t)$,
@@ -205,7 +205,7 @@ class Adam(AbstractFirstOrder):
 
 
 class AdamW(AbstractFirstOrder):
-    r"""Adam with decay of the weights beside the gradient: $- η\,λθ$ at each step.
+    r"""Adam with decoupled weight decay: $- η\,λθ$ at each step.
 
     `on="weight"` decays the leaves named `weight`, as priors do; `on="all"` every leaf.
     """
@@ -223,18 +223,18 @@ class AdamW(AbstractFirstOrder):
     def transform(self, rate):
         scaled = optax.scale_by_adam(self.decay, self.decay_square, self.epsilon)
         decayed = optax.add_decayed_weights(
-            jnp.asarray(self.weight_decay), _held(self.on)
+            jnp.asarray(self.weight_decay), _decayed(self.on)
         )
         return optax.chain(scaled, decayed, optax.scale(-rate))
 
 
-def _held(on: str) -> Callable[[PyTree], PyTree]:
-    """Which leaves decay: those named `weight`, or all."""
+def _decayed(on: str) -> Callable[[PyTree], PyTree]:
+    """A mask of the leaves that decay: those named `weight`, or all."""
 
-    def held(path, leaf) -> bool:
+    def decays(path, leaf) -> bool:
         return on == "all" or any(getattr(p, "name", "") == "weight" for p in path[-1:])
 
-    return lambda params: jax.tree_util.tree_map_with_path(held, params)
+    return lambda params: jax.tree_util.tree_map_with_path(decays, params)
 
 
 def steepest(g: PyTree) -> PyTree:
@@ -245,7 +245,7 @@ def steepest(g: PyTree) -> PyTree:
 
 
 def descends(direction: PyTree, g: PyTree) -> Bool[Array, ""]:
-    """Whether a direction goes down: its angle with the gradient exceeds π/2."""
+    """Whether the loss falls along a direction: its angle with g exceeds π/2."""
     return jnp.asarray(optax.tree.vdot(direction, g)) < 0
 
 

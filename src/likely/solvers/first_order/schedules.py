@@ -17,7 +17,7 @@ from likely.solvers.settings import Real, Whole, as_real, real, whole
 
 
 class AbstractSchedule(eqx.Module):
-    """The learning rate of each step; `memory` is what a schedule has seen so far."""
+    """The learning rate of each step; `memory` is the state of an adaptive schedule."""
 
     @abstractmethod
     def init(self) -> PyTree:
@@ -50,7 +50,7 @@ class AbstractFormula(AbstractSchedule):
 
 
 def as_schedule(rate) -> AbstractSchedule:
-    """A schedule as it is, a number as a constant."""
+    """A schedule unchanged, a number as a constant schedule."""
     return rate if isinstance(rate, AbstractSchedule) else Constant(rate)
 
 
@@ -89,7 +89,7 @@ class InverseTime(AbstractFormula):
     r"""$η_t = η / (1 + t/\text{every})^{p}$: 1/t with p = 1, for subgradients p = ½.
 
     The sum of the rates is infinite and, for p > ½, the sum of their squares is not:
-    stochastic gradients then settle (Robbins and Monro).
+    stochastic gradient descent then converges (Robbins and Monro).
     """
 
     start: Real = real()
@@ -113,7 +113,7 @@ class Cosine(AbstractFormula):
 
 
 class WarmUp(AbstractSchedule):
-    r"""$η_t\,\min(1, (t+1)/\text{steps})$: another schedule, or a number, from low."""
+    r"""$η_t\,\min(1, (t+1)/\text{steps})$: a linear rise to another schedule or number."""
 
     steps: Real = eqx.field(converter=as_real)
     then: AbstractSchedule = eqx.field(converter=as_schedule)
@@ -130,7 +130,7 @@ class WarmUp(AbstractSchedule):
 
 
 class PlateauMemory(NamedTuple):
-    """The lowest loss, how many windows since, the factor, and the window so far."""
+    """The lowest mean loss, windows since then, the factor, and the current window."""
 
     lowest: Float[Array, ""]
     waited: Int[Array, ""]
@@ -144,7 +144,7 @@ class ReduceOnPlateau(AbstractSchedule):
     """Multiply the rate by `factor` when the loss has stopped falling.
 
     The loss is averaged over windows of `every` steps (an epoch, say). When `patience`
-    windows in a row are not below (1 − threshold) of the lowest, the rate is cut.
+    windows in a row are not below (1 − threshold) of the lowest, the rate is reduced.
     """
 
     start: AbstractSchedule = eqx.field(converter=as_schedule)
@@ -172,11 +172,11 @@ class ReduceOnPlateau(AbstractSchedule):
         )
         better = full & (mean < memory.lowest - margin)
         waited = jnp.where(better, 0, memory.waited + full)
-        cut = waited >= self.patience
+        reduce = waited >= self.patience
         new = PlateauMemory(
             jnp.where(better, mean, memory.lowest),
-            jnp.where(cut, 0, waited),
-            jnp.where(cut, memory.factor * self.factor, memory.factor),
+            jnp.where(reduce, 0, waited),
+            jnp.where(reduce, memory.factor * self.factor, memory.factor),
             jnp.where(full, 0.0, total),
             jnp.where(full, 0, count),
             self.start.observe(memory.inner, loss),

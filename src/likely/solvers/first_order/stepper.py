@@ -1,7 +1,7 @@
-r"""One step of a first-order solver: evaluate, judge and, if the run goes on, move.
+r"""One step of a first-order solver: gradient, stopping rules and update.
 
-A run that has stopped is frozen: its parameters stay, whatever it is fed. That costs
-nothing (the choice melts into the update), so many runs can share one loop.
+A run that has stopped is frozen: its parameters stay, whatever the batch. That costs
+nothing (XLA fuses the selection with the update), so many runs can share one loop.
 """
 
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, PyTree
 from likely.solvers.first_order.accumulation import split_rows
 from likely.solvers.first_order.clipping import norm
 from likely.solvers.first_order.minibatches import Minibatches
-from likely.solvers.stopping import Seen
+from likely.solvers.stopping import Observation
 from likely.typing import (
     DIVERGED,
     RUNNING,
@@ -27,43 +27,47 @@ from likely.typing import (
     Trace,
 )
 
-SMALL = 2**14
-"""Entries up to which a copy costs less than a loop of its own."""
+MAX_COPIED_SIZE = 2**14
+"""Entries up to which copying a leaf costs less than a reduction of its own."""
 
 
 class Run(NamedTuple):
-    """Where a run stands."""
+    """The state of a run between two steps."""
 
     step: Int[Array, ""]
     params: PyTree
     memory: PyTree
-    """Of the rule: velocities, moving averages."""
+    """The state of the update rule: velocities, moving averages."""
     average: PyTree
-    """Of the parameters, where one is asked for."""
+    """The average of the parameters, where one is asked for."""
     state: State
-    """Of the model: running statistics."""
+    """The state of the model: running statistics."""
     schedule: PyTree
+    """The state of the learning-rate schedule."""
     stops: tuple
+    """The state of each stopping rule."""
     moved: Float[Array, ""]
     """Length of the last step."""
     loss: Float[Array, ""]
     """Mean over the batches of this epoch."""
     gradient: Float[Array, ""]
-    """Largest absolute entry of the last one."""
+    """Largest absolute entry of the last gradient."""
     rate: Float[Array, ""]
-    """Of the last step."""
+    """Learning rate of the last step."""
     reason: Int[Array, ""]
+    """Why the run has stopped, or RUNNING."""
     value: Float[Array, ""]
+    """The number that belongs to the reason."""
 
 
 class Stepper(eqx.Module):
-    """A solver on an objective.
+    """The steps of a solver on an objective.
 
     Args:
-        solver: a rule (`transform`) with its schedule, clipping and stopping rules.
+        solver: an update rule (`transform`) with schedule, clipping and stopping rules.
         objective: what is minimised.
         static: the model without its parameters.
-        batches: how the rows are cut.
+        batches: how the rows are split into batches.
         key: for the noise; a step uses (key, step).
     """
 
@@ -74,7 +78,7 @@ class Stepper(eqx.Module):
     key: Key | None
 
     def start(self, params: PyTree, state: State, data: Batch) -> Run:
-        """Before the first step."""
+        """The state before the first step."""
         solver, full = self.solver, self.batches.full
         dtype = jax.eval_shape(
             lambda params: self.loss(params, data, None, state)[0], params
@@ -97,59 +101,59 @@ class Stepper(eqx.Module):
         )
 
     def step(self, run: Run, batch: Batch, at: Int[Array, ""]) -> tuple[Run, Trace]:
-        """Evaluate, judge and, if the run goes on, move.
+        """Compute the gradient, check the stopping rules, and update if none holds.
 
         Args:
-            run: where it stands.
+            run: the state before this step.
             batch: the rows of this step.
             at: the number of this step, the same for all runs in one loop.
         """
         schedule, average = self.solver.rate, self.solver.average
         rate = schedule.rate(at, run.schedule).astype(run.loss.dtype)
         noise = None if self.key is None else jax.random.fold_in(self.key, at)
-        (loss, state), g = self.slope(run.params, batch, noise, run.state)
-        seen = Seen(loss, _largest(g), run.moved)
-        reason, value, stops = self.judge(run, seen)
+        (loss, state), g = self.gradient(run.params, batch, noise, run.state)
+        seen = Observation(loss, _max_abs(g), run.moved)
+        reason, value, stops = self.check(run, seen)
         change, memory = self.rule(rate).update(g, run.memory, run.params)
         runs = run.reason == RUNNING
         moves = runs & ((reason == RUNNING) | (reason == TRAINED))
-        params = _chosen(moves, optax.apply_updates(run.params, change), run.params)
+        params = _where(moves, optax.apply_updates(run.params, change), run.params)
         mean = run.average
         if average is not None:
-            mean = _chosen(moves, average.move(mean, params, at + 1), mean)
+            mean = _where(moves, average.move(mean, params, at + 1), mean)
         full = self.batches.full
         new = Run(
             step=run.step + moves,
             params=params,
             memory=jax.tree.map(lambda a, b: a.astype(b.dtype), memory, run.memory),
             average=mean,
-            state=_chosen(moves, state, run.state),
+            state=_where(moves, state, run.state),
             schedule=schedule.observe(run.schedule, loss),
             stops=stops,
             moved=norm(change).astype(run.moved.dtype) if stops else run.moved,
-            loss=_chosen(
+            loss=_where(
                 runs if full else moves,
                 loss if full else self.mean(run, loss, at),
                 run.loss,
             ),
-            gradient=_chosen(runs, seen.gradient, run.gradient),
-            rate=_chosen(runs, rate, run.rate),
+            gradient=_where(runs, seen.gradient, run.gradient),
+            rate=_where(runs, rate, run.rate),
             reason=jnp.where(runs, reason, run.reason),
-            value=_chosen(runs, value, run.value),
+            value=_where(runs, value, run.value),
         )
         here = run.params if self.solver.path else None
         return new, Trace(loss, seen.gradient, rate, here)
 
-    def slope(self, params: PyTree, batch: Batch, key: Key | None, state: State):
-        """((loss, state), gradient) of a batch, if asked for in parts."""
+    def gradient(self, params: PyTree, batch: Batch, key: Key | None, state: State):
+        """((loss, state), gradient) of a batch, accumulated over parts if asked for."""
 
-        def disturbed(params, batch, key, state):
+        def noisy_loss(params, batch, key, state):
             if self.solver.noise is not None and key is not None:
                 key, k = jax.random.split(key)
                 params, batch = self.solver.noise(params, batch, k)
             return self.loss(params, batch, key, state)
 
-        evaluate = jax.value_and_grad(disturbed, has_aux=True)
+        evaluate = jax.value_and_grad(noisy_loss, has_aux=True)
         parts = self.solver.accumulate
         if parts == 1:
             return evaluate(params, batch, key, state)
@@ -165,21 +169,21 @@ class Stepper(eqx.Module):
         rows = split_rows(batch, parts)
         first = jax.tree.map(lambda a: a[0], rows)
         loss = jax.eval_shape(lambda p: self.loss(p, first, None, state)[0], params)
-        nothing = jnp.zeros((), loss.dtype), state
-        start = nothing, jax.tree.map(jnp.zeros_like, params)
+        zero = jnp.zeros((), loss.dtype), state
+        start = zero, jax.tree.map(jnp.zeros_like, params)
         return jax.lax.scan(add, start, (jnp.arange(parts), rows))[0]
 
-    def judge(self, run: Run, seen: Seen) -> tuple[Array, Array, tuple]:
-        """Why to stop here, or RUNNING, and the number that says so.
+    def check(self, run: Run, seen: Observation) -> tuple[Array, Array, tuple]:
+        """Why to stop here, or RUNNING; the number that belongs to it; rule states.
 
-        A full-batch run looks at where its last step led; others stop right after it.
+        A full-batch run evaluates the loss after its last step; others stop before.
         """
         steps, full = self.solver.steps, self.batches.full
         last = run.step >= steps if full else run.step + 1 >= steps
         reason = jnp.where(last, STEP_LIMIT if full else TRAINED, RUNNING)
         value, memories = seen.gradient, []
         for stop, memory in zip(self.solver.stop, run.stops, strict=True):
-            holds, number, memory = stop.judge(memory, seen)
+            holds, number, memory = stop.check(memory, seen)
             reason = jnp.where(holds, stop.reason, reason)
             value = jnp.where(holds, number, value)
             memories.append(memory)
@@ -201,22 +205,24 @@ class Stepper(eqx.Module):
 
     def mean(self, run: Run, loss: Float[Array, ""], at: Int[Array, ""]) -> Array:
         """The mean loss of the epoch with one more batch."""
-        place = at % self.batches.count
-        return jnp.where(place == 0, loss, run.loss + (loss - run.loss) / (place + 1))
+        i = at % self.batches.count
+        return jnp.where(i == 0, loss, run.loss + (loss - run.loss) / (i + 1))
 
 
-def _chosen(yes: Array, new: PyTree, old: PyTree) -> PyTree:
-    """The new tree where it holds, else the old one, in the old precision."""
-    return jax.tree.map(lambda a, b: jnp.where(yes, a, b).astype(b.dtype), new, old)
+def _where(condition: Array, new: PyTree, old: PyTree) -> PyTree:
+    """The new tree if the condition holds, else the old one, in the old precision."""
+    return jax.tree.map(
+        lambda a, b: jnp.where(condition, a, b).astype(b.dtype), new, old
+    )
 
 
-def _largest(tree: PyTree) -> Float[Array, ""]:
-    """The largest absolute entry of all leaves; small ones are looked at together."""
+def _max_abs(tree: PyTree) -> Float[Array, ""]:
+    """The largest absolute entry of all leaves; small leaves are joined first."""
     leaves = [jnp.ravel(leaf) for leaf in jax.tree.leaves(tree)]
     if not leaves:
         return jnp.zeros(())
-    large = [leaf for leaf in leaves if leaf.size > SMALL]
-    small = [leaf for leaf in leaves if leaf.size <= SMALL]
+    large = [leaf for leaf in leaves if leaf.size > MAX_COPIED_SIZE]
+    small = [leaf for leaf in leaves if leaf.size <= MAX_COPIED_SIZE]
     parts = [*large, jnp.concatenate(small)] if small else large
-    tops = [jnp.max(jnp.abs(part), initial=0.0) for part in parts]
-    return jnp.max(jnp.stack(tops)) if len(tops) > 1 else tops[0]
+    peaks = [jnp.max(jnp.abs(part), initial=0.0) for part in parts]
+    return jnp.max(jnp.stack(peaks)) if len(peaks) > 1 else peaks[0]

@@ -1,15 +1,15 @@
-r"""The loop of all first-order solvers: full-batch or over minibatches, Optax inside.
+r"""The loop of all first-order solvers, on all rows or on minibatches.
 
-Step t evaluates loss and gradient at $θ_t$ on batch t and asks whether to stop; if not,
-it clips, asks the schedule for $η_t$ and moves by the solver's rule (`Stepper`). Batch
-order and noise are functions of (key, step); all that a run needs to go on is its
-`Progress`.
+Step t evaluates loss and gradient at $θ_t$ on batch t and checks the stopping rules; if
+none holds, it clips, takes $η_t$ from the schedule and updates by the solver's rule
+(`Stepper`). Batch order and noise are functions of (key, step); the `Progress` of a run
+is all that is needed to continue it.
 
 The steps run in blocks of whole epochs, so that an epoch is shuffled once. Both loops
-are `while_loop`s: the number of steps is data and not program, and where they are cut
-changes no bit. Under `vmap` all runs go in step (`lockstep`), those that have stopped
-frozen. `Loop.start`, `Loop.advance` and `Loop.finish` are the pieces for those who
-want to look in between; `solvers.training` does.
+are `while_loop`s: the number of steps is an argument of the program, and where the
+steps are interrupted changes no bit. Under `vmap` all runs go in step (`lockstep`), with
+those that have stopped frozen. `solvers.training` calls `Loop.start`, `Loop.advance` and
+`Loop.finish` by itself, to notify callbacks in between.
 """
 
 from typing import Any, NamedTuple
@@ -27,13 +27,13 @@ from likely.solvers.lockstep import any_running
 from likely.solvers.stopping import Best
 from likely.typing import RUNNING, Batch, Key, Solution, State, Status, Trace
 
-AT_ONCE = 64
+MIN_BLOCK_STEPS = 64
 """Steps whose order is drawn together where epochs are short."""
-FOREVER = np.iinfo(np.int32).max
+NO_LIMIT = np.iinfo(np.int32).max
 
 
 class Progress(NamedTuple):
-    """A run, its best on the validation rows, and its trace."""
+    """The state of a run, its best state by the validation loss, and its trace."""
 
     run: Run
     best: Best | None
@@ -44,15 +44,14 @@ class Loop(eqx.Module):
     """A first-order solver on an objective, a model and data.
 
     Args:
-        stepper: the solver on the objective.
-        data: all the rows, absent ones made harmless; of a stream some of them.
-        mean_weight: of all the rows.
+        stepper: the steps of the solver on the objective.
+        data: all the rows, absent ones made harmless; of a stream, one batch.
+        mean_weight: the mean weight of all the rows.
         key: for the batch order, a function of (key, epoch).
-        stride: the trace keeps each so-manieth step.
-        capacity: how many steps the trace keeps; a longer run is thinned evenly.
-        there: how many rows are, if only the first ones; see `Minibatches`.
-        layout: where rows and parameters live, on several devices; see
-            `training.Layout`.
+        stride: the trace keeps every `stride`-th step.
+        n_present: number of present rows, if only the first are; see `Minibatches`.
+        capacity: number of steps that the trace keeps; a longer run is thinned evenly.
+        layout: sharding over several devices; see `training.Layout`.
     """
 
     stepper: Stepper
@@ -60,7 +59,7 @@ class Loop(eqx.Module):
     mean_weight: Array
     key: Key | None
     stride: Int[Array, ""]
-    there: Int[Array, ""] | None
+    n_present: Int[Array, ""] | None
     capacity: int = eqx.field(static=True)
     layout: Any = eqx.field(static=True, default=None)
 
@@ -68,11 +67,11 @@ class Loop(eqx.Module):
     def of(
         cls, solver: Any, objective: Any, model: Any, data: Batch, **options: Any
     ) -> "Loop":
-        """Put together.
+        """The loop of a solver on an objective, a model and data.
 
         The options are `key`, `capacity`, `layout`; for a stream the number of its
-        rows `n` and their `mean_weight`; for members the most `steps` of any, and how
-        many rows are `there`.
+        rows `n` and their `mean_weight`; for members the largest number of `steps` of
+        any, and `n_present`.
         """
         order, noise = (None, None)
         if options["key"] is not None:
@@ -84,26 +83,27 @@ class Loop(eqx.Module):
         mean = jnp.asarray(data.w).mean() if mean is None else mean
         capacity, layout = options["capacity"], options.get("layout")
         stride = stride_of(options.get("steps", solver.steps), capacity)
-        there, data = options.get("there"), fill_absent(data)
-        return cls(stepper, data, mean, order, stride, there, capacity, layout)
+        data, n_present = fill_absent(data), options.get("n_present")
+        return cls(stepper, data, mean, order, stride, n_present, capacity, layout)
 
     def start(self, model: Any, state: State) -> Progress:
-        """Before the first step."""
-        params, watch = eqx.filter(model, eqx.is_inexact_array), self.solver.validation
-        run = self.stepper.start(params, state, self.data)
-        best = None
-        if watch is not None:
-            best = watch.init(run.loss, params, state, self.capacity)
-        return Progress(run, best, self.blank(self.capacity + 1, run))
+        """The progress before the first step."""
+        params = eqx.filter(model, eqx.is_inexact_array)
+        run, best = self.stepper.start(params, state, self.data), None
+        if self.solver.validation is not None:
+            best = self.solver.validation.init(run.loss, params, state, self.capacity)
+        return Progress(run, best, self.empty_trace(self.capacity + 1, run))
 
-    def advance(self, progress: Progress, first: Any, until: Any = FOREVER) -> Progress:
-        """Steps `first`, ..., `until` − 1, with looks at the validation rows if any.
+    def advance(
+        self, progress: Progress, first: Any, until: Any = NO_LIMIT
+    ) -> Progress:
+        """Steps `first`, ..., `until` − 1, with the validation loss where it is due.
 
         Args:
             progress: after the steps before `first`.
             first: the number of the next step: `progress.run.step`, but as one number
                 for all members of a `vmap`.
-            until: where to pause.
+            until: the step to stop before.
         """
 
         def block(c: tuple[Array, Progress]) -> tuple[Array, Progress]:
@@ -114,7 +114,7 @@ class Loop(eqx.Module):
             at, progress = self.steps(
                 progress, at, end, lambda t: self.batch(order, t - start)
             )
-            return at, self.look(progress, at == start + self.block)
+            return at, self.validate(progress, at == start + self.block)
 
         at = jnp.asarray(first, jnp.int32)
         return jax.lax.while_loop(
@@ -124,13 +124,13 @@ class Loop(eqx.Module):
         )[1]
 
     def steps(self, progress: Progress, at, end, batch) -> tuple[Array, Progress]:
-        """Steps up to `end` on the batches that `batch(t)` gives; also where it came to."""
+        """Steps `at`, ..., `end` − 1 on the batches `batch(t)`: the next step, and progress."""
 
         def one(c: tuple[Array, Run, Trace]) -> tuple[Array, Run, Trace]:
             at, run, trace = c
             new, entry = self.stepper.step(run, batch(at), at)
             if self.layout is not None:
-                new = self.layout.keep(new)
+                new = self.layout.shard_run(new)
             return at + 1, new, self.record(trace, entry, at, run.reason == RUNNING)
 
         at, run, trace = jax.lax.while_loop(
@@ -142,7 +142,7 @@ class Loop(eqx.Module):
 
     def record(self, trace: Trace, entry: Trace, at: Array, runs: Array) -> Trace:
         """The trace with one more step, if it is one of those that are kept."""
-        # one place for all members of a `vmap`; the last one is a bin
+        # one index for all members of a `vmap`; the last entry is thrown away
         slot = jnp.where(at % self.stride == 0, at // self.stride, self.capacity)
 
         def put(t: Array, e: Array) -> Array:
@@ -151,32 +151,32 @@ class Loop(eqx.Module):
 
         return jax.tree.map(put, trace, entry)
 
-    def look(self, progress: Progress, due: Array) -> Progress:
-        """Judge by the validation rows at the end of a block, and of the run."""
+    def validate(self, progress: Progress, due: Array) -> Progress:
+        """Compute the validation loss at the end of a block, and of the run."""
         if progress.best is None:
             return progress
         due = due | ~any_running(progress.run.reason)
-        return jax.lax.cond(due, lambda p: self.judge(p), lambda p: p, progress)
+        return jax.lax.cond(due, lambda p: self.validated(p), lambda p: p, progress)
 
-    def judge(self, progress: Progress) -> Progress:
-        """Look at the validation rows."""
+    def validated(self, progress: Progress) -> Progress:
+        """The progress after the validation loss, which may end the run."""
         run, best, trace = progress
-        watch, average = self.solver.validation, self.solver.average
-        data = fill_absent(watch.data)
+        rule, average = self.solver.validation, self.solver.average
+        data = fill_absent(rule.data)
         # an objective divides by the mean weight of the rows it was made for
         share = len(data.w) * self.mean_weight / data.w.sum()
         data = data._replace(w=data.w * share)
         params = run.params if average is None else run.average
         loss, _ = self.stepper.loss(params, data, None, run.state)
         stride = stride_of(-(-self.solver.steps // self.block), self.capacity)
-        best = watch.look(best, loss, run._replace(params=params), stride)
-        stop = (best.waited >= watch.patience) & (run.reason == RUNNING)
-        reason = jnp.where(stop, watch.reason, run.reason)
+        best = rule.update(best, loss, run._replace(params=params), stride)
+        stop = (best.waited >= rule.patience) & (run.reason == RUNNING)
+        reason = jnp.where(stop, rule.reason, run.reason)
         value = jnp.where(stop, best.loss, run.value)
         return Progress(run._replace(reason=reason, value=value), best, trace)
 
     def finish(self, progress: Progress) -> Solution:
-        """The solution: the best on the validation rows, or without them the last."""
+        """The solution: the best by the validation loss, or without validation the last."""
         run, best, trace = progress
         params = run.params if self.solver.average is None else run.average
         state, loss = run.state, run.loss
@@ -184,24 +184,26 @@ class Loop(eqx.Module):
         if best is not None:
             params, state, loss = best.params, best.state, best.training
             trace = eqx.tree_at(
-                lambda t: t.validation, trace, best.looks, is_leaf=lambda a: a is None
+                lambda t: t.validation, trace, best.losses, is_leaf=lambda a: a is None
             )
         model = eqx.combine(params, self.stepper.static)
         status = Status(run.reason, run.step, run.value)
         return Solution(model, state, loss, trace, status)
 
-    # What the pieces share ------------------------------------------------------------
+    # Settings and batches -------------------------------------------------------------
 
     @property
     def solver(self) -> Any:
-        """The settings."""
+        """The solver, which holds the settings."""
         return self.stepper.solver
 
     @property
     def block(self) -> int:
         """Steps shuffled at once: one epoch, or several short ones."""
-        count, watch = self.stepper.batches.count, self.solver.validation
-        return count * (max(1, AT_ONCE // count) if watch is None else watch.every)
+        count, rule = self.stepper.batches.count, self.solver.validation
+        return count * (
+            max(1, MIN_BLOCK_STEPS // count) if rule is None else rule.every
+        )
 
     def order(self, step: Int[Array, ""]) -> Int[Array, "steps r"] | None:
         """The rows of each step of the block that starts here."""
@@ -209,21 +211,23 @@ class Loop(eqx.Module):
         if batches.full or key is None:
             return None
         epochs = step // batches.count + jnp.arange(self.block // batches.count)
-        rows = jax.vmap(lambda epoch: batches.order(key, epoch, self.there))(epochs)
+        rows = jax.vmap(lambda epoch: batches.order(key, epoch, self.n_present))(epochs)
         return rows.reshape(self.block, batches.size)
 
     def batch(self, order: Int[Array, "steps r"] | None, i: Int[Array, ""]) -> Batch:
         """The rows of step i of a block."""
         if order is None:
-            return self.data if self.layout is None else self.layout.rows(self.data)
+            return (
+                self.data if self.layout is None else self.layout.shard_rows(self.data)
+            )
         batches, rows = self.stepper.batches, order[i]
         if self.layout is not None:
-            rows = self.layout.indices(rows, batches.n)
-        batch = batches.take(self.data, rows, self.there)
-        return batch if self.layout is None else self.layout.rows(batch)
+            rows = self.layout.pad_indices(rows, batches.n)
+        batch = batches.take(self.data, rows, self.n_present)
+        return batch if self.layout is None else self.layout.shard_rows(batch)
 
-    def blank(self, length: int, run: Run) -> Trace:
-        """A trace with nothing in it yet."""
+    def empty_trace(self, length: int, run: Run) -> Trace:
+        """A trace of NaN."""
 
         def rows(p: Array) -> PyTree:
             return jnp.full((length, *p.shape), jnp.nan, p.dtype)
@@ -233,7 +237,7 @@ class Loop(eqx.Module):
 
 
 def stride_of(steps: Any, capacity: int) -> Int[Array, ""]:
-    """Each so-manieth step of so many fits into a trace."""
+    """The stride at which the steps of a run fit into a trace of this capacity."""
     return 1 + jnp.maximum(jnp.asarray(steps) - 1, 0) // (capacity - 1)
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, PyTree
 
 from likely.core.precision import float64, to_numpy
 from likely.core.rows import fill_absent
-from likely.solvers.flat import doubles, flatten
+from likely.solvers.flat import flatten, to_float64
 from likely.solvers.least_squares.levenberg_marquardt import LevenbergMarquardt
 from likely.typing import Batch, Solution, Solver, State
 
@@ -29,14 +29,14 @@ class Curve(eqx.Module):
 
 
 class SumOfSquares(eqx.Module):
-    """½(y − η)² a row: the objective of curve fitting. `Separable`."""
+    """½(y − η)² for each row: the `Separable` objective of curve fitting."""
 
     def pointwise(self, eta: Float[Array, "n k"], y: Array) -> Float[Array, " n"]:
-        """Each row's loss."""
+        """The loss of each row."""
         return 0.5 * jnp.sum((eta - y.reshape(eta.shape)) ** 2, axis=1)
 
     def penalty(self, model) -> Float[Array, ""]:
-        """None."""
+        """Zero: there is no penalty."""
         return jnp.zeros(())
 
     def __call__(self, model, batch: Batch, *, key=None, state: State = None):
@@ -47,11 +47,11 @@ class SumOfSquares(eqx.Module):
 
 
 class CurveFit(eqx.Module):
-    """A fitted curve."""
+    """A fitted curve: its parameters, their standard deviations, and the solution."""
 
     parameters: PyTree
     standard_deviations: PyTree
-    """Of the parameters, from the Jacobian at the minimum."""
+    """Standard deviations of the parameters, from the Jacobian at the minimum."""
     residual_deviation: Float[Array | np.ndarray, ""]
     solution: Solution
 
@@ -78,7 +78,7 @@ def fit_curve(
     """
     solver = LevenbergMarquardt() if solver is None else solver
     with float64():
-        x, y, start = doubles((x, y, start))
+        x, y, start = to_float64((x, y, start))
         w = jnp.ones(len(y)) if w is None else jnp.asarray(w, np.float64)
         data, model = Batch(x, y, w), Curve(start, f)
         solution = solver.minimize(SumOfSquares(), model, data, key=None)

@@ -2,13 +2,13 @@ r"""Exact least squares: one solve by QR or SVD for objectives quadratic in η.
 
 At any η₀ a quadratic loss has the working response $z = η_0 - l'/l''$ and weights
 $w\,l''$; the minimiser of $\sum w\,l''(z - AB)^2$ plus a quadratic penalty is the minimiser
-of the objective. So this is *another solver for the same objective*, and knows
-nothing of the normal distribution that makes it quadratic.
+of the objective. So this is another solver for the same objective, and does not depend
+on the normal distribution that makes it quadratic.
 
 For $\frac12\sum_i (y_i - x_i w)^2 + \frac{α}{2}\lVert w\rVert^2$ that is
-$(X^\top X + αI)^{-1} X^\top y$. (Notes print this beside objectives with other factors: with
-$\frac{1}{2n}\sum r^2 + λ\lVert w\rVert^2$ it is $X^\top X + 2nλI$, with
-$\frac2n\sum r^2 + \fracλ2\lVert w\rVert^2$ it is $X^\top X + \frac{nλ}{4} I$.)
+$(X^\top X + αI)^{-1} X^\top y$. With $\frac{1}{2n}\sum r^2 + λ\lVert w\rVert^2$ the matrix
+is $X^\top X + 2nλI$, with $\frac2n\sum r^2 + \fracλ2\lVert w\rVert^2$ it is
+$X^\top X + \frac{nλ}{4} I$.
 """
 
 import equinox as eqx
@@ -19,7 +19,13 @@ from jaxtyping import Array, Float
 from likely.core.checks import InputError
 from likely.core.linalg import lstsq
 from likely.core.rows import fill_absent
-from likely.solvers.flat import empty_trace, flatten, largest, record, value_and_slope
+from likely.solvers.flat import (
+    empty_trace,
+    flatten,
+    max_abs,
+    record,
+    value_and_gradient,
+)
 from likely.solvers.second_order.pointwise import curvature
 from likely.typing import (
     EXACT,
@@ -38,7 +44,7 @@ class LeastSquares(eqx.Module):
     """Solve a `LinearModel` under a quadratic `Separable` objective in one step.
 
     Args:
-        decomposition: "qr", which helps a singular design with a jitter, or "svd",
+        decomposition: "qr", which solves a singular design with a jitter, or "svd",
             which then takes the solution of least norm. Either way the status says so.
     """
 
@@ -73,15 +79,15 @@ def _minimize(decomposition: str, objective, model, data, *, key, state) -> Solu
         found = lstsq(A, z[:, None], data.w * h, P, decomposition=decomposition)
         return found.coefficients[:, 0], found.singular
 
-    if z.shape[1] == 1:  # under vmap both ways to solve would be computed
+    if z.shape[1] == 1:  # under vmap both branches of `lstsq` would be computed
         B, singular = column(z[:, 0], h[:, 0], P[:, 0])
         B = B[:, None]
     else:
         B, singular = jax.vmap(column, in_axes=1, out_axes=(1, 0))(z, h, P)
     size = (data.w[:, None] * h * (jnp.abs(z) + jnp.abs(A @ B))).T @ jnp.abs(A)
     size = size.T / data.w.sum() + jnp.abs(B) * P / data.w.sum()
-    taken = JITTERED if decomposition == "qr" else LEAST_NORM
-    reason = jnp.where(singular.any(), taken, EXACT)
+    singular_reason = JITTERED if decomposition == "qr" else LEAST_NORM
+    reason = jnp.where(singular.any(), singular_reason, EXACT)
     points = (model, model.with_coefficients(B))
     sizes = model.with_coefficients(size)
     return _finish(objective, points, sizes, data, (reason, key, state))
@@ -90,23 +96,23 @@ def _minimize(decomposition: str, objective, model, data, *, key, state) -> Solu
 def _penalty_curvature(objective, model) -> Float[Array, "p k"]:
     """Second derivatives of a penalty that is a sum over coefficients."""
 
-    def slope(B: Float[Array, "p k"]):
+    def gradient(B: Float[Array, "p k"]):
         return jax.grad(lambda B: objective.penalty(model.with_coefficients(B)))(B)
 
     B = model.coefficients
-    return jax.jvp(slope, (B,), (jnp.ones_like(B),))[1]
+    return jax.jvp(gradient, (B,), (jnp.ones_like(B),))[1]
 
 
 def _finish(objective, points, sizes, data, rest) -> Solution:
     """The solution, if the gradient of the objective vanishes there."""
     reason, key, state = rest
     (start, _), (x, rebuild) = flatten(points[0]), flatten(points[1])
-    evaluate = value_and_slope(objective, rebuild, data, key)
+    evaluate = value_and_gradient(objective, rebuild, data, key)
     (f, _), g = evaluate(start, state)
-    trace = record(empty_trace(2, f.dtype), 0, f, largest(g), 1.0)
+    trace = record(empty_trace(2, f.dtype), 0, f, max_abs(g), 1.0)
     (f, state), g = evaluate(x, state)
-    trace = record(trace, 1, f, largest(g), jnp.nan)
+    trace = record(trace, 1, f, max_abs(g), jnp.nan)
     small = jnp.finfo(x.dtype).eps ** 0.5 * flatten(sizes)[0]
     reason = jnp.where(jnp.all(jnp.abs(g) <= small), reason, STALLED)
-    status = Status(reason, jnp.ones_like(reason), largest(g))
+    status = Status(reason, jnp.ones_like(reason), max_abs(g))
     return Solution(rebuild(x), state, f, trace, status)

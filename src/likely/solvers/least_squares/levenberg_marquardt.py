@@ -6,12 +6,12 @@ and their Jacobian J, rows scaled by the roots of the weights, each step solves
 $$\min_d\; \lVert r + Jd\rVert \quad\text{with}\quad \lVert Dd\rVert \le Δ, \qquad
   d = -(J^\top J + μD^2)^{-1} J^\top r,$$
 
-where D holds the largest lengths that the columns of J have had, so that units do not
+where D holds the largest norms of the columns of J so far, so that units do not
 matter, and μ is 0 or the number that makes $\lVert Dd\rVert = Δ$ (Moré 1978). The step
-comes from the singular values of $JD^{-1}$, never from $J^\top J$. The trust Δ grows where the
-decrease is as promised and shrinks where it is not. Near the end the decrease drowns in
-rounding; from there on undamped steps count as long as they become shorter, which
-saves the last digits.
+comes from the singular values of $JD^{-1}$, never from $J^\top J$. The trust radius Δ grows
+where the decrease is as predicted and shrinks where it is not. Near the end the decrease
+is below rounding; from there on undamped steps are accepted as long as they become
+shorter, which gives the last digits.
 """
 
 from collections.abc import Callable
@@ -24,12 +24,12 @@ from jaxtyping import Array, Bool, Float, Int
 
 from likely.core.rows import fill_absent
 from likely.solvers.flat import (
-    capacity_of,
     empty_trace,
     flatten,
-    largest,
+    max_abs,
     record,
-    same,
+    reuse_key,
+    trace_capacity,
     unflatten_path,
 )
 from likely.solvers.second_order.pointwise import curvature
@@ -51,7 +51,9 @@ from likely.typing import (
     Trace,
 )
 
-GAIN, SEARCHES = 1e-4, 20
+MIN_GAIN = 1e-4
+"""Smallest ratio of actual to predicted decrease of an accepted step."""
+DAMPING_ITERATIONS = 20
 
 
 class LevenbergMarquardt(eqx.Module):
@@ -59,10 +61,10 @@ class LevenbergMarquardt(eqx.Module):
 
     Args:
         max_steps: the step limit.
-        tolerance: stop when the parameters, in units of their columns of the Jacobian,
-            move by less than this part of themselves, or when the residuals are at
-            right angles to all columns to this cosine.
-        trust: the first Δ, in multiples of the length of the start.
+        tolerance: stop when the relative change of the parameters, scaled by the columns
+            of the Jacobian, is smaller, or the cosine of the angle between the
+            residuals and every column.
+        trust: the first Δ, in multiples of the norm of the start.
         path: whether the trace keeps the parameters of each step.
     """
 
@@ -82,7 +84,7 @@ class LevenbergMarquardt(eqx.Module):
     ):
         self.max_steps, self.tolerance = as_whole(max_steps), as_real(tolerance)
         self.trust, self.path = as_real(trust), path
-        self.capacity = capacity_of(max_steps)
+        self.capacity = trace_capacity(max_steps)
 
     def minimize(
         self, objective, model, data: Batch, *, key: Key | None, state: State = None
@@ -92,7 +94,7 @@ class LevenbergMarquardt(eqx.Module):
 
 
 class Local(NamedTuple):
-    """What is known at a point: the triangle of (J, r) by QR, and the length of η."""
+    """The linear model at a point: the triangle of (J, r) by QR, and the norm of η."""
 
     x: Float[Array, " p"]
     T: Float[Array, "q q"]
@@ -105,7 +107,7 @@ class Local(NamedTuple):
 
     @property
     def r(self) -> Float[Array, " q"]:
-        """The residuals, turned."""
+        """The residuals, multiplied by Qᵀ."""
         return self.T[:, -1]
 
     @property
@@ -115,23 +117,23 @@ class Local(NamedTuple):
 
     @property
     def noise(self) -> Float[Array, ""]:
-        """What rounding of r = η − z does to f, generously."""
+        """An upper bound on the rounding error of f from that of r = η − z."""
         length = jnp.linalg.norm(self.r)
         return 4 * jnp.finfo(self.r.dtype).eps * length * (length + self.size)
 
     @property
-    def lengths(self) -> Float[Array, " p"]:
-        """Of the columns of J (1 for zeros)."""
-        length = jnp.sqrt(jnp.sum(self.J**2, axis=0))
-        return jnp.where(length > 0, length, 1.0)
+    def norms(self) -> Float[Array, " p"]:
+        """The norms of the columns of J (1 for zeros)."""
+        norm = jnp.sqrt(jnp.sum(self.J**2, axis=0))
+        return jnp.where(norm > 0, norm, 1.0)
 
     @property
     def scales(self) -> Float[Array, " p"]:
-        """The lengths, but for parameters that could double and hardly be noticed."""
+        """The norms, but larger where doubling a parameter hardly changes the residuals."""
         size = jnp.linalg.norm(self.r) + self.size
         tiny = jnp.finfo(self.x.dtype).eps ** (2 / 3)
         known = jnp.where(self.x != 0, jnp.abs(self.x), jnp.inf)
-        return jnp.maximum(self.lengths, tiny * size / known)
+        return jnp.maximum(self.norms, tiny * size / known)
 
     @property
     def g(self) -> Float[Array, " p"]:
@@ -140,9 +142,9 @@ class Local(NamedTuple):
 
     @property
     def cosine(self) -> Float[Array, ""]:
-        """Of the smallest angle between the residuals and a column of J."""
+        """The cosine of the smallest angle between the residuals and a column of J."""
         length = jnp.maximum(jnp.linalg.norm(self.r), jnp.finfo(self.r.dtype).tiny)
-        return largest(self.g / self.lengths) / length
+        return max_abs(self.g / self.norms) / length
 
 
 class _Carry(NamedTuple):
@@ -152,8 +154,8 @@ class _Carry(NamedTuple):
     D: Float[Array, " p"]
     trust: Float[Array, ""]
     moved: Float[Array, ""]
-    settling: Float[Array, ""]
-    """The last undamped step, once decreases drown in rounding."""
+    undamped: Float[Array, ""]
+    """The relative size of the last undamped step, once decreases are below rounding."""
     trace: Trace
 
 
@@ -165,12 +167,12 @@ def _minimize(
     data = fill_absent(data)
     local = _linearised(objective, rebuild, data, key, state)
     last = _iterate(solver, local, local(x))
-    loss, state = objective(rebuild(last.at.x), data, key=same(key), state=state)
-    value = jnp.where(last.reason == DIVERGED, last.at.f, largest(last.at.g))
+    loss, state = objective(rebuild(last.at.x), data, key=reuse_key(key), state=state)
+    value = jnp.where(last.reason == DIVERGED, last.at.f, max_abs(last.at.g))
     value = jnp.where(last.reason == PARAMETERS, last.moved, value)
     status = Status(last.reason, last.k, value)
     trace = unflatten_path(last.trace, rebuild)
-    constant = loss - last.at.f  # what the rows pay whatever their residuals
+    constant = loss - last.at.f  # the part of the loss that does not depend on x
     trace = eqx.tree_at(lambda t: t.loss, trace, trace.loss + constant)
     return Solution(rebuild(last.at.x), state, loss, trace, status)
 
@@ -182,7 +184,7 @@ def _linearised(
     share = data.w / data.w.sum()
 
     def predict(x: Float[Array, " p"]):
-        eta, _ = rebuild(x)(data.x, w=data.w, key=same(key), state=state)
+        eta, _ = rebuild(x)(data.x, w=data.w, key=reuse_key(key), state=state)
         return eta, eta
 
     def penalty(x: Float[Array, " p"]) -> Float[Array, ""]:
@@ -196,10 +198,10 @@ def _linearised(
         rows = jnp.concatenate(
             [root[..., None] * J, (root * g / h)[..., None]], axis=-1
         ).reshape(-1, len(x) + 1)
-        pull, P = jax.jvp(jax.grad(penalty), (x,), (jnp.ones_like(x),))
+        penalty_g, P = jax.jvp(jax.grad(penalty), (x,), (jnp.ones_like(x),))
         P = jnp.maximum(P, 0.0)
-        weak = jnp.where(P > 0, pull / jnp.sqrt(jnp.where(P > 0, P, 1.0)), 0.0)
-        prior = jnp.concatenate([jnp.diag(jnp.sqrt(P)), weak[:, None]], axis=1)
+        shift = jnp.where(P > 0, penalty_g / jnp.sqrt(jnp.where(P > 0, P, 1.0)), 0.0)
+        prior = jnp.concatenate([jnp.diag(jnp.sqrt(P)), shift[:, None]], axis=1)
         rows = jnp.concatenate([rows, prior, jnp.zeros((1, len(x) + 1), x.dtype)])
         return Local(x, jnp.linalg.qr(rows, mode="r"), jnp.linalg.norm(root * eta))
 
@@ -207,81 +209,82 @@ def _linearised(
 
 
 def _iterate(solver: LevenbergMarquardt, local, start: Local) -> _Carry:
-    """Steps until there is a reason to stop, then the last word on the reason."""
+    """Steps until there is a reason to stop; singular Jacobians are found at the end."""
     x, zero = start.x, jnp.zeros((), start.x.dtype)
     length = jnp.linalg.norm(start.scales * x)
     first = _Carry(
         k=jnp.asarray(0),
-        reason=_judge(solver, start, 0),
+        reason=_check(solver, start, 0),
         at=start,
         D=start.scales,
         trust=zero + solver.trust * jnp.where(length > 0, length, 1.0),
         moved=zero,
-        settling=zero + jnp.inf,
+        undamped=zero + jnp.inf,
         trace=empty_trace(solver.capacity, x.dtype, x if solver.path else None),
     )
     last = jax.lax.while_loop(
         lambda c: c.reason == RUNNING, lambda c: _advance(solver, local, c), first
     )
     at, reason = last.at, last.reason
-    lost = reason != GRADIENT
-    loose = _singular(at.J / at.lengths[None]) | (lost & _singular(at.J / last.D[None]))
-    reason = jnp.where(loose & (reason != DIVERGED), UNDETERMINED, reason)
-    trace = record(last.trace, last.k, at.f, largest(at.g), jnp.nan, at.x)
+    stopped_early = reason != GRADIENT
+    singular = _singular(at.J / at.norms[None])
+    singular |= stopped_early & _singular(at.J / last.D[None])
+    reason = jnp.where(singular & (reason != DIVERGED), UNDETERMINED, reason)
+    trace = record(last.trace, last.k, at.f, max_abs(at.g), jnp.nan, at.x)
     return last._replace(trace=trace, reason=reason)
 
 
 def _advance(solver: LevenbergMarquardt, local, c: _Carry) -> _Carry:
-    """Try a step; move there if it is good; adapt the trust."""
+    """Try a step, accept it if the decrease is large enough, adapt the radius."""
     at, k, eps = c.at, c.k + 1, jnp.finfo(c.at.x.dtype).eps
     step = _step(at, c.D, c.trust)
-    blurred = step.promise <= at.noise
-    d = jnp.where(blurred, step.whole, step.d)
+    hidden = step.predicted <= at.noise
+    d = jnp.where(hidden, step.undamped, step.d)
     new = local(at.x + d)
     finite = jnp.all(jnp.isfinite(new.T))
-    fall = jnp.where(finite, at.f - new.f, -jnp.inf)
-    way, size = jnp.linalg.norm(c.D * d), jnp.linalg.norm(c.D * at.x)
-    moved = way / (way + size)
-    settles = (new.f <= at.f + at.noise) & (moved < c.settling)
-    ok = finite & jnp.where(blurred, settles, fall > GAIN * step.promise)
+    decrease = jnp.where(finite, at.f - new.f, -jnp.inf)
+    length, size = jnp.linalg.norm(c.D * d), jnp.linalg.norm(c.D * at.x)
+    moved = length / (length + size)
+    shorter = (new.f <= at.f + at.noise) & (moved < c.undamped)
+    ok = finite & jnp.where(hidden, shorter, decrease > MIN_GAIN * step.predicted)
     here = jax.tree.map(lambda a, b: jnp.where(ok, a, b), new, at)
-    reason = _judge(solver, here, k)
-    rests = ok & (moved <= solver.tolerance) & step.free
-    reason = jnp.where(rests & (reason == RUNNING), PARAMETERS, reason)
-    stuck = ~ok & ((blurred & finite) | (c.trust <= eps * size))
-    still = jnp.where(at.cosine <= eps**0.25, ROUNDING, STALLED)
-    trust = jnp.where(k == 1, jnp.minimum(c.trust, way), c.trust)
+    reason = _check(solver, here, k)
+    small = ok & (moved <= solver.tolerance) & step.is_undamped
+    reason = jnp.where(small & (reason == RUNNING), PARAMETERS, reason)
+    failed = ~ok & ((hidden & finite) | (c.trust <= eps * size))
+    failure = jnp.where(at.cosine <= eps**0.25, ROUNDING, STALLED)
+    trust = jnp.where(k == 1, jnp.minimum(c.trust, length), c.trust)
     return _Carry(
         k=k,
-        reason=jnp.where(stuck, still, reason),
+        reason=jnp.where(failed, failure, reason),
         at=here,
         D=jnp.maximum(c.D, here.scales),
-        trust=_adapted(trust, way, step, fall),
+        trust=_adapt_radius(trust, length, step, decrease),
         moved=moved,
-        settling=jnp.where(blurred, moved, c.settling),
-        trace=record(c.trace, c.k, at.f, largest(at.g), jnp.linalg.norm(d), at.x),
+        undamped=jnp.where(hidden, moved, c.undamped),
+        trace=record(c.trace, c.k, at.f, max_abs(at.g), jnp.linalg.norm(d), at.x),
     )
 
 
-def _adapted(trust, way, step: "_Step", fall) -> Float[Array, ""]:
-    """The trust after a step: cut by interpolation, kept, or set to twice the step."""
-    gain = fall / step.promise
-    cut = jnp.where(fall >= 0, 0.5, 0.5 * step.slope / (step.slope + fall))
-    smaller = jnp.maximum(cut, 0.1) * jnp.minimum(trust, 10 * way)
-    larger = jnp.where((gain >= 0.75) | step.free, 2 * way, trust)
+def _adapt_radius(trust, length, step: "_Step", decrease) -> Float[Array, ""]:
+    """The radius after a step: reduced by interpolation, kept, or twice the step."""
+    gain = decrease / step.predicted
+    cut = jnp.where(decrease >= 0, 0.5, 0.5 * step.slope / (step.slope + decrease))
+    smaller = jnp.maximum(cut, 0.1) * jnp.minimum(trust, 10 * length)
+    larger = jnp.where((gain >= 0.75) | step.is_undamped, 2 * length, trust)
     return jnp.where(gain <= 0.25, smaller, larger)
 
 
 class _Step(NamedTuple):
     d: Float[Array, " p"]
-    whole: Float[Array, " p"]
-    """Without damping."""
-    promise: Float[Array, ""]
-    """How much f would fall if r were linear."""
+    undamped: Float[Array, " p"]
+    """The Gauss-Newton step."""
+    predicted: Float[Array, ""]
+    """The decrease of f if r were linear."""
     slope: Float[Array, ""]
     """gᵀd."""
-    free: Bool[Array, ""]
-    """Whether d is the whole step."""
+    is_undamped: Bool[Array, ""]
+    """Whether d is the Gauss-Newton step."""
 
 
 def _step(at: Local, D: Float[Array, " p"], trust) -> _Step:
@@ -290,15 +293,15 @@ def _step(at: Local, D: Float[Array, " p"], trust) -> _Step:
     c = at.r @ U
     kept = s > len(D) * jnp.finfo(s.dtype).eps * s[0]
 
-    def turned(mu):  # D d in the coordinates of V
+    def solve(mu):  # D d in the coordinates of V
         return -jnp.where(kept, s * c / jnp.where(kept, s**2 + mu, 1.0), 0.0)
 
-    free = jnp.linalg.norm(turned(0.0)) <= 1.1 * trust
-    mu = jnp.where(free, 0.0, _damping(s, c, kept, trust))
-    q = turned(mu)
-    promise = jnp.sum(-q * s * c - 0.5 * (s * q) ** 2)
+    inside = jnp.linalg.norm(solve(0.0)) <= 1.1 * trust
+    mu = jnp.where(inside, 0.0, _damping(s, c, kept, trust))
+    q = solve(mu)
+    predicted = jnp.sum(-q * s * c - 0.5 * (s * q) ** 2)
     slope = jnp.sum(q * s * c)
-    return _Step((q @ Vt) / D, (turned(0.0) @ Vt) / D, promise, slope, free)
+    return _Step((q @ Vt) / D, (solve(0.0) @ Vt) / D, predicted, slope, inside)
 
 
 def _damping(s, c, kept, trust) -> Float[Array, ""]:
@@ -306,29 +309,29 @@ def _damping(s, c, kept, trust) -> Float[Array, ""]:
     tiny = jnp.finfo(s.dtype).tiny
     high = jnp.linalg.norm(s * c) / trust
 
-    def closer(_, state):
+    def iterate(_, state):
         mu, low, high = state
         q = jnp.where(kept, s * c / (s**2 + mu), 0.0)
         length = jnp.maximum(jnp.linalg.norm(q), tiny)
         low = jnp.where(length > trust, mu, low)
         high = jnp.where(length > trust, high, mu)
-        bend = jnp.sum(jnp.where(kept, q**2 / (s**2 + mu), 0.0))
-        mu = mu + (length / trust - 1) * length**2 / jnp.maximum(bend, tiny)
+        derivative = jnp.sum(jnp.where(kept, q**2 / (s**2 + mu), 0.0))
+        mu = mu + (length / trust - 1) * length**2 / jnp.maximum(derivative, tiny)
         inside = (mu > low) & (mu < high)
         middle = jnp.maximum(1e-3 * high, jnp.sqrt(low * high))
         return jnp.where(inside, mu, middle), low, high
 
     start = (1e-3 * high, jnp.zeros_like(high), high)
-    return jax.lax.fori_loop(0, SEARCHES, closer, start)[0]
+    return jax.lax.fori_loop(0, DAMPING_ITERATIONS, iterate, start)[0]
 
 
 def _singular(J: Float[Array, "q p"]) -> Bool[Array, ""]:
-    """Whether a direction has hardly any influence on the residuals."""
+    """Whether the residuals do not depend on some direction, up to rounding."""
     s = jnp.linalg.svd(J, compute_uv=False)
     return s[-1] <= 1e2 * jnp.finfo(s.dtype).eps * s[0]
 
 
-def _judge(solver: LevenbergMarquardt, at: Local, k) -> Int[Array, ""]:
+def _check(solver: LevenbergMarquardt, at: Local, k) -> Int[Array, ""]:
     """Why to stop here, or RUNNING."""
     limit = jnp.where(k >= solver.max_steps, STEP_LIMIT, RUNNING)
     reason = jnp.where(at.cosine <= solver.tolerance, GRADIENT, limit)

@@ -1,8 +1,8 @@
-r"""Weighted second moments of (X, y) for many weight vectors, on the host.
+r"""Weighted second moments of (X, y) for many weight vectors, in NumPy.
 
-Rows that all members weigh alike share one sum, so the k training sets of k folds
-cost one pass over the data: each is a sum of groups. Sums are taken about a shift
-close to the means (a median of some rows, which a few wild ones do not move), so that
+Rows that have the same weight in every vector share one sum, so the k training sets of
+k folds cost one pass over the data: each is a sum of groups. Sums are taken about a
+shift close to the means (a median of some rows, which outliers do not move), so that
 centring afterwards cancels little.
 """
 
@@ -12,12 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-BLOCK = 8192
-SAMPLE = 129
-FEW = 32
+BLOCK_ROWS = 8192
+"""Rows that are copied at once."""
+MEDIAN_ROWS = 129
+"""Rows whose medians are the shift."""
+MIN_GROUP_ROWS = 32
+"""Rows in a group, on average, from which sums by groups are faster."""
 
 
-class Moments(NamedTuple):
+class SecondMoments(NamedTuple):
     """XᵀWX, XᵀWy and yᵀWy over Σw (about the means, if centred), and the means."""
 
     G: Float[np.ndarray, "d d"]
@@ -33,25 +36,25 @@ def second_moments(
     W: Float[np.ndarray, "m n"],
     *,
     centre: bool,
-) -> list[Moments]:
-    """The moments of each of m members; absent rows must be finite, or gone."""
+) -> list[SecondMoments]:
+    """The moments for each of m weight vectors; rows of weight 0 must be finite."""
     shift = np.zeros(X.shape[1] + 1)
     if centre:
-        shift[:-1], shift[-1] = middle(X), middle(y[:, None])[0]
+        shift[:-1], shift[-1] = sample_medians(X), sample_medians(y[:, None])[0]
     sums = _sums(X, y, W, shift)
     return [_finish(M, w.sum(), shift, centre) for M, w in zip(sums, W, strict=True)]
 
 
-def middle(X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " d"]:
-    """Medians of some rows: close to the means, whatever a few wild rows hold."""
-    sample = np.linspace(0, len(X) - 1, min(SAMPLE, len(X))).astype(int)
+def sample_medians(X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " d"]:
+    """Medians of some rows: close to the means, whatever the outliers."""
+    sample = np.linspace(0, len(X) - 1, min(MEDIAN_ROWS, len(X))).astype(int)
     return np.asarray(np.median(X[sample], axis=0), np.float64)
 
 
 def _sums(X, y, W, shift) -> Iterable[np.ndarray]:
-    """Σ w z zᵀ of each member, z = (x, y, 1) less the shift."""
-    groups = _alike(W)
-    if len(groups) * FEW > len(y) + FEW:  # hardly any rows are weighed alike
+    """Σ w z zᵀ for each weight vector, z = (x, y, 1) less the shift."""
+    groups = _equal_weights(W)
+    if len(groups) * MIN_GROUP_ROWS > len(y) + MIN_GROUP_ROWS:
         present = [np.flatnonzero(w) for w in W]
         return [_gram(X, y, shift, r, w[r]) for r, w in zip(present, W, strict=True)]
     grams = np.stack([_gram(X, y, shift, rows) for rows in groups])
@@ -59,8 +62,8 @@ def _sums(X, y, W, shift) -> Iterable[np.ndarray]:
     return np.tensordot(counts, grams, axes=1)
 
 
-def _alike(W) -> list[np.ndarray]:
-    """Rows that every member weighs alike, together."""
+def _equal_weights(W) -> list[np.ndarray]:
+    """Groups of rows that have the same weight in every vector."""
     code = np.zeros(W.shape[1], np.int64)
     for w in W:
         _, level = np.unique(w, return_inverse=True)
@@ -71,13 +74,13 @@ def _alike(W) -> list[np.ndarray]:
 
 def _gram(X, y, shift, rows, w=None) -> np.ndarray:
     """Σ w z zᵀ over these rows, in blocks of bounded memory."""
-    if len(rows) == rows[-1] - rows[0] + 1:  # neighbours need not be gathered
+    if len(rows) == rows[-1] - rows[0] + 1:  # consecutive rows need no copy
         rows = slice(rows[0], rows[-1] + 1)
     X, y = X[rows], y[rows]
     n, d = X.shape
-    total, buffer = np.zeros((d + 2, d + 2)), np.empty((min(BLOCK, n), d + 2))
-    for start in range(0, n, BLOCK):
-        part = slice(start, start + BLOCK)
+    total, buffer = np.zeros((d + 2, d + 2)), np.empty((min(BLOCK_ROWS, n), d + 2))
+    for start in range(0, n, BLOCK_ROWS):
+        part = slice(start, start + BLOCK_ROWS)
         Z = buffer[: len(y[part])]
         np.subtract(X[part], shift[:-1], out=Z[:, :-2])
         np.subtract(y[part], shift[-1], out=Z[:, -2])
@@ -88,7 +91,7 @@ def _gram(X, y, shift, rows, w=None) -> np.ndarray:
     return total
 
 
-def _finish(M, total: float, shift, centre: bool) -> Moments:
+def _finish(M, total: float, shift, centre: bool) -> SecondMoments:
     """Means, and the moments about them."""
     means = M[:-1, -1] / total if centre else np.zeros(len(M) - 1)
     M = M[:-1, :-1] / total
@@ -96,4 +99,4 @@ def _finish(M, total: float, shift, centre: bool) -> Moments:
     means = means + shift
     yy = max(float(M[-1, -1]), 0.0)
     G = np.ascontiguousarray(M[:-1, :-1])
-    return Moments(G, M[:-1, -1].copy(), yy, means[:-1], float(means[-1]))
+    return SecondMoments(G, M[:-1, -1].copy(), yy, means[:-1], float(means[-1]))

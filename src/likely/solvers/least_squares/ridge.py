@@ -27,12 +27,12 @@ def ridge(
     r"""argmin of $\sum_i w_i\lVert y_i - x_i B - b\rVert^2 + α\lVert B\rVert^2$.
 
     Directions that neither the data nor α determine get coefficient zero, as in the
-    solution of least norm. Rows that are absent from every fit (w=0 under all weights)
-    have to be harmless already (`core.fill_absent`); rows held out of one are.
+    solution of least norm. Rows of weight 0 under all weights have to be finite already
+    (`core.fill_absent`); rows held out of one fit are.
     """
     k = Y.shape[1]
     shift_x, shift_y = jnp.zeros(X.shape[1], X.dtype), jnp.zeros(k, X.dtype)
-    if intercept:  # a shift known without w, so that folds share the shifted rows
+    if intercept:  # a shift that does not depend on w: folds share the shifted rows
         shift_x, shift_y = X.mean(0), Y.mean(0)
         X, Y = X - shift_x[None], Y - shift_y[None]
     by = _by_rows if X.shape[0] < X.shape[1] else _by_columns
@@ -48,9 +48,9 @@ class RidgeFolds(NamedTuple):
     weight: Float[Array, "m j d"]
     bias: Float[Array, "m j"]
     variance: Float[Array, "m j"]
-    """Mean squared residual on the rows learned from."""
+    """Mean squared residual on the training rows."""
     error: Float[Array, "m j"]
-    """Mean squared residual on the rows held out."""
+    """Mean squared residual on the held-out rows."""
 
 
 def ridge_folds(
@@ -61,10 +61,10 @@ def ridge_folds(
     *,
     intercept: bool = True,
 ) -> RidgeFolds:
-    """Each fold judged by the fit to all others, for every α, in one pass over the rows.
+    """The error on each fold of the fit to all others, for every α, in one pass.
 
-    The moments of all rows less those of a fold are those of its complement, so the
-    rows are squared once instead of once a fold. Rows of weight zero have to be harmless.
+    The moments of all rows less those of a fold are those of its complement, so they
+    are computed once instead of once a fold. Rows of weight 0 have to be finite.
     """
     total, d = w.sum(), X.shape[2]
     shift_x = jnp.zeros(d, X.dtype)
@@ -74,8 +74,8 @@ def ridge_folds(
         shift_y = jnp.sum(w * y) / total
     X, y = X - shift_x[None, None], y - shift_y
     rows = jnp.concatenate([X, y[..., None], jnp.ones_like(y)[..., None]], axis=2)
-    held = jax.vmap(weighted_gram)(rows, w)
-    others = held.sum(0)[None] - held
+    in_fold = jax.vmap(weighted_gram)(rows, w)
+    others = in_fold.sum(0)[None] - in_fold
 
     def fold(X, y, w, M):
         weight = M[-1, -1]
@@ -97,7 +97,7 @@ def ridge_folds(
 
 
 def _by_columns(X, Y, w, alpha, intercept: bool):
-    """From the moments of the columns, all in one pass; and the means."""
+    """B from the moments of the columns, in one pass; and the means."""
     d, k = X.shape[1], Y.shape[1]
     M = weighted_gram(jnp.concatenate([X, Y, jnp.ones_like(X[:, :1])], axis=1), w)
     means = M[-1] / M[-1, -1]
@@ -110,7 +110,7 @@ def _by_columns(X, Y, w, alpha, intercept: bool):
 
 
 def _by_rows(X, Y, w, alpha, intercept: bool):
-    """From the inner products of the rows; and the means."""
+    """B from the inner products of the rows; and the means."""
     mean_x, mean_y = (w @ X) / w.sum(), (w @ Y) / w.sum()
     if intercept:
         X, Y = X - mean_x[None], Y - mean_y[None]

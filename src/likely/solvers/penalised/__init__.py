@@ -1,1 +1,1 @@
-"""Losses with a kink: the lasso, coordinate descent, proximal gradients."""
+"""Non-differentiable penalties: the lasso, coordinate descent, proximal gradients."""

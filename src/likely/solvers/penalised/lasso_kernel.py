@@ -1,18 +1,18 @@
-r"""The coordinate descent behind `lasso_path`, compiled for the host by numba.
+r"""The coordinate descent behind `lasso_path`, compiled by numba.
 
-All on second moments: G = XᵀWX, c = XᵀWy, yy = yᵀWy, each over Σw. With
+It works on the second moments G = XᵀWX, c = XᵀWy, yy = yᵀWy, each over Σw. With
 $q = c - Gb$, one sweep sets each coefficient to its exact minimiser,
 
 $$b_j \leftarrow \frac{S(q_j + G_{jj} b_j,\; t)}{G_{jj} + r}, \qquad
   S(z, t) = \operatorname{sign}(z)\max(|z| - t, 0),$$
 
 with threshold $t = αρ$ and ridge $r = α(1-ρ)$. Only a working set is swept: the
-coefficients that the strong rule keeps, their rows of G copied next to each other.
-What it left out is checked against the optimality conditions before an answer counts.
+coefficients that the strong rule keeps, with their rows of G copied next to each other.
+The others are checked against the optimality conditions before a solution is accepted.
 Every few sweeps the last ones are extrapolated (Anderson), if that lowers the
 objective.
 
-A duality gap certifies each answer: with $s = \min(1, t/\max_j|q_j - r b_j|)$ the
+A duality gap certifies each solution: with $s = \min(1, t/\max_j|q_j - r b_j|)$ the
 scaled residual is dual feasible, and the objective is at most `gap` above its minimum.
 """
 
@@ -23,7 +23,8 @@ from numba import float64, int64, types
 
 from likely.core.compiled import const, inner, kernel
 
-MEMORY = 6
+ANDERSON_SWEEPS = 6
+"""Sweeps that are extrapolated together."""
 
 
 @inner
@@ -39,7 +40,7 @@ def primal(c, yy, b, q, t, ridge):  # noqa: PLR0917
 @inner
 @no_type_check
 def duality_gap(c, yy, b, q, t, ridge):  # noqa: PLR0917
-    """How far above its minimum the objective can be."""
+    """The duality gap: an upper bound on the objective minus its minimum."""
     residual, target, penalty, largest = yy, yy, 0.0, 0.0
     for i in range(len(b)):
         target -= c[i] * b[i]
@@ -65,16 +66,18 @@ def largest_subgradient(b, q, t):
 @inner
 @no_type_check
 def extrapolate(c, yy, b, q, history, t, ridge):  # noqa: PLR0917
-    """Move to the affine combination of the last sweeps whose residual is least."""
+    """Move to the affine combination of the last sweeps with the smallest residual."""
     steps = history[0, 1:] - history[0, :-1]
     U = steps @ steps.T
     size = np.trace(U)
     if not size > 1e-290:
         return
-    z = np.linalg.solve(U / size + 1e-12 * np.eye(MEMORY), np.ones(MEMORY))
+    z = np.linalg.solve(
+        U / size + 1e-12 * np.eye(ANDERSON_SWEEPS), np.ones(ANDERSON_SWEEPS)
+    )
     z /= z.sum()
     new_b, new_q = np.zeros_like(b), np.zeros_like(q)  # q is affine in b
-    for i in range(MEMORY):
+    for i in range(ANDERSON_SWEEPS):
         new_b += z[i] * history[0, i + 1]
         new_q += z[i] * history[1, i + 1]
     if primal(c, yy, new_b, new_q, t, ridge) < primal(c, yy, b, q, t, ridge):
@@ -104,7 +107,7 @@ def descend(work, t, ridge, tolerance, limit):
         if duality_gap(c, yy, b, q, t, ridge) <= tolerance:
             return sweep + 1
         kept += 1
-        if kept == MEMORY:
+        if kept == ANDERSON_SWEEPS:
             history[0, kept, :m] = b
             history[1, kept, :m] = q
             extrapolate(c, yy, b, q, history[:, :, :m], t, ridge)
@@ -124,9 +127,9 @@ def path(G, c, yy, alphas, l1_ratio, tolerance, max_sweeps):  # noqa: PLR0917
     d, K = len(c), len(alphas)
     B, gaps = np.zeros((K, d)), np.zeros(K)
     slopes, sweeps = np.zeros(K), np.zeros(K, np.int64)
-    members, outside, m = np.zeros(d, np.int64), np.ones(d, np.bool_), 0
+    working, outside, m = np.zeros(d, np.int64), np.ones(d, np.bool_), 0
     rows, b, q, targets = np.empty((d, d)), np.zeros(d), np.zeros(d), np.zeros(d)
-    history = np.zeros((2, MEMORY + 1, d))
+    history = np.zeros((2, ANDERSON_SWEEPS + 1, d))
     full_q = c.copy()
     before = np.max(np.abs(c))
     for k in range(K):
@@ -135,23 +138,23 @@ def path(G, c, yy, alphas, l1_ratio, tolerance, max_sweeps):  # noqa: PLR0917
         while True:
             for j in np.flatnonzero(entering):
                 for i in range(m):
-                    rows[i, m] = rows[m, i] = G[members[i], j]
+                    rows[i, m] = rows[m, i] = G[working[i], j]
                 rows[m, m] = G[j, j]
                 b[m], q[m], targets[m] = 0.0, full_q[j], c[j]
-                members[m], outside[j] = j, False
+                working[m], outside[j] = j, False
                 m += 1
             work = rows[:m], targets[:m], yy, b[:m], q[:m], history
             sweeps[k] += descend(work, t, ridge, tolerance, max_sweeps - sweeps[k])
             full_q[:] = c
             for i in range(m):
                 if b[i] != 0.0:
-                    full_q -= b[i] * G[members[i]]
-            q[:m] = full_q[members[:m]]
-            entering = outside & (np.abs(full_q) > t)  # missed by the rule
+                    full_q -= b[i] * G[working[i]]
+            q[:m] = full_q[working[:m]]
+            entering = outside & (np.abs(full_q) > t)  # violations
             if not entering.any() or sweeps[k] >= max_sweeps:
                 break
         gaps[k] = duality_gap(targets[:m], yy, b[:m], q[:m], t, ridge)
         slopes[k] = largest_subgradient(b[:m], q[:m] - ridge * b[:m], t)
-        B[k][members[:m]] = b[:m]
+        B[k][working[:m]] = b[:m]
         before = t
     return B, gaps, slopes, sweeps

@@ -3,10 +3,10 @@ r"""The lasso and elastic net for a whole path of penalties.
 $$\min_{b, b_0} \frac{1}{2\sum w}\sum_i w_i (y_i - x_i^\top b - b_0)^2
   + α\Bigl(ρ\lVert b\rVert_1 + \frac{1-ρ}{2}\lVert b\rVert^2\Bigr)$$
 
-for a falling sequence of α, by coordinate descent on the second moments, each answer
-the start of the next. The intercept is not penalised. Several weight vectors (folds)
-are fitted at once, side by side on the processor's cores. This runs on the host;
-inside a JAX program, `CoordinateDescent` solves the same problem.
+for a decreasing sequence of α, by coordinate descent on the second moments, each
+solution the start of the next. The intercept is not penalised. Several weight vectors
+(folds) are fitted in parallel threads. This is NumPy and numba code; inside a JAX
+program `CoordinateDescent` solves the same problem.
 """
 
 import os
@@ -19,21 +19,21 @@ from jaxtyping import Float, Int
 
 from likely.core.checks import InputError, check_finite, check_weights
 from likely.core.precision import float64, to_numpy
-from likely.solvers.least_squares.moments import Moments, second_moments
+from likely.solvers.least_squares.moments import SecondMoments, second_moments
 from likely.solvers.penalised.screening import correlations, enlarged, first_guess
 from likely.typing import GAP, STEP_LIMIT, Status
 
 
 class LassoPath(NamedTuple):
-    """The answers for each α; with several members, for each member and α."""
+    """The solutions for each α; with several weight vectors, for each of them and α."""
 
     alphas: Float[np.ndarray, " a"]
     coefs: Float[np.ndarray, "*m a d"]
     intercepts: Float[np.ndarray, "*m a"]
     gaps: Float[np.ndarray, "*m a"]
-    """No coefficients have an objective lower by more than this."""
+    """Duality gaps: no coefficients have an objective lower by more than this."""
     n_iter: Int[np.ndarray, "*m a"]
-    """Sweeps."""
+    """Numbers of sweeps."""
     status: Status
 
 
@@ -55,13 +55,13 @@ def lasso_path(
         X: inputs.
         y: targets.
         w: weights, (n,) or (m, n) for m fits at once; None for ones.
-        alphas: penalties; or how many, geometrically from the smallest that makes
-            every coefficient zero (for all members) down to `eps` of it.
+        alphas: penalties; or their number, geometrically from the smallest that makes
+            every coefficient zero (for all weight vectors) down to `eps` of it.
         l1_ratio: ρ above, in (0, 1]; 1 is the lasso.
         fit_intercept: whether b₀ is fitted or 0.
         eps: the smallest alpha as a part of the largest.
         tolerance: the largest duality gap, as a part of the objective at b = 0.
-        max_sweeps: the most sweeps for one alpha.
+        max_sweeps: the limit on the number of sweeps for one alpha.
     """
     X, y, W = _check(X, y, w, l1_ratio)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -72,7 +72,7 @@ def lasso_path(
         columns = first_guess(C, len(alphas))
         found = problem.solve(columns)
         while not columns.all():
-            more = enlarged(columns, *problem.slopes(found))
+            more = enlarged(columns, *problem.gradients(found))
             if more.sum() == columns.sum():
                 break
             columns, found = more, problem.solve(more)
@@ -93,12 +93,12 @@ class _Problem(NamedTuple):
     l1_ratio: float
     centre: bool
     stop: tuple[float, int]
-    """Tolerance and most sweeps."""
+    """Tolerance and limit on the number of sweeps."""
 
     def solve(self, columns: np.ndarray) -> list[np.ndarray]:
-        """With these columns alone: coefficients, intercepts, gaps, slopes, sweeps.
+        """With these columns alone: coefficients, intercepts, gaps, subgradients, sweeps.
 
-        Each member by itself, in threads: the kernel needs no lock, shares nothing.
+        One thread for each weight vector: the kernel releases the interpreter lock.
         """
         from likely.solvers.penalised.lasso_kernel import (
             path,  # numba takes a while to import
@@ -110,12 +110,12 @@ class _Problem(NamedTuple):
             raise InputError(
                 "the squares of X or y overflow; scale the columns to moderate size."
             )
-        tolerance, most = self.stop
+        tolerance, max_sweeps = self.stop
 
-        def one(m: Moments) -> list[np.ndarray]:
-            limit = tolerance * m.yy / 2
+        def one(m: SecondMoments) -> list[np.ndarray]:
+            gap = tolerance * m.yy / 2
             G, c, alphas = map(np.ascontiguousarray, (m.G, m.c, self.alphas))
-            B, *rest = path(G, c, m.yy, alphas, self.l1_ratio, limit, most)
+            B, *rest = path(G, c, m.yy, alphas, self.l1_ratio, gap, max_sweeps)
             coefs = np.zeros((len(B), len(columns)))
             coefs[:, columns] = B
             return [coefs, m.mean_y - B @ m.mean_x, *rest]
@@ -124,8 +124,8 @@ class _Problem(NamedTuple):
             found = list(pool.map(one, moments))
         return [np.stack(part) for part in zip(*found, strict=True)]
 
-    def slopes(self, found: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """XᵀWr/Σw of all columns for each member and alpha, and the thresholds."""
+    def gradients(self, found: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """XᵀWr/Σw of all columns for each weight vector and alpha, and the thresholds."""
         coefs, intercepts = found[0].reshape(-1, self.X.shape[1]), found[1].reshape(-1)
         used = coefs.any(axis=0)
         R = self.y - coefs[:, used] @ self.X[:, used].T - intercepts[:, None]
@@ -141,7 +141,7 @@ def _status(*parts: np.ndarray) -> Status:
 
 
 def _check(X, y, w, l1_ratio: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Arrays without the rows that no member has; weights as (m, n)."""
+    """Arrays without the rows that have weight 0 everywhere; weights as (m, n)."""
     X, y = np.asarray(X), np.asarray(y, dtype=np.float64)
     if X.ndim != 2 or y.shape != (len(X),):
         raise InputError(
@@ -154,20 +154,20 @@ def _check(X, y, w, l1_ratio: float) -> tuple[np.ndarray, np.ndarray, np.ndarray
         )
     W = np.ones((1, len(y))) if w is None else np.atleast_2d(w)
     W = np.stack([check_weights(row, len(y)) for row in W])
-    some = np.asarray(W.any(axis=0))
-    check_finite("X", X, some)
-    check_finite("y", y, some)
-    if not some.all():
-        X, y, W = X[some], y[some], W[:, some]
+    present = np.asarray(W.any(axis=0))
+    check_finite("X", X, present)
+    check_finite("y", y, present)
+    if not present.all():
+        X, y, W = X[present], y[present], W[:, present]
     return X, y, W
 
 
 def _grid(alphas, eps: float, C: np.ndarray, l1_ratio: float) -> np.ndarray:
-    """Falling penalties."""
+    """The penalties in decreasing order."""
     if np.ndim(alphas) == 0:
-        top = np.max(np.abs(C), initial=np.finfo(np.float64).resolution) / l1_ratio
-        top *= 1 + 1e-13  # a kink is met from above: rounding must not cross it
-        return np.geomspace(top, top * eps, int(alphas))
+        largest = np.max(np.abs(C), initial=np.finfo(np.float64).resolution) / l1_ratio
+        largest *= 1 + 1e-13  # all coefficients are zero here in spite of rounding
+        return np.geomspace(largest, largest * eps, int(alphas))
     alphas = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
     if not (alphas.size and alphas[-1] > 0 and np.isfinite(alphas[0])):
         raise InputError(

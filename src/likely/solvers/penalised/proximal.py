@@ -1,12 +1,12 @@
-r"""Proximal gradient descent: a smooth part and a kink with a proximal map.
+r"""Proximal gradient descent: a smooth loss and a penalty with a proximal map.
 
 $$x_{t+1} = \operatorname{prox}_{s\,h}\bigl(y_t - s\nabla f(y_t)\bigr), \qquad
   \operatorname{prox}_{s\,h}(v) = \arg\min_x\, s\,h(x) + \tfrac12\lVert x - v\rVert^2,$$
 
 for f + h with f smooth; for h = α‖·‖₁ the map is the soft threshold, so that entries
-become zero exactly, which subgradients of the kink never do. With $y_t = x_t$ this is
-ISTA. FISTA looks ahead, $y_t = x_t + \frac{θ_{t-1}-1}{θ_t}(x_t - x_{t-1})$, and starts
-its momentum anew when that points uphill. The step s is halved until the quadratic
+become exactly zero, which subgradient steps never achieve. With $y_t = x_t$ this is
+ISTA. FISTA extrapolates, $y_t = x_t + \frac{θ_{t-1}-1}{θ_t}(x_t - x_{t-1})$, and restarts
+its momentum when that points uphill. The step s is halved until the quadratic
 model with curvature 1/s lies above f, and may grow again.
 """
 
@@ -20,11 +20,11 @@ from jaxtyping import Array, Float, Int
 
 from likely.core.rows import fill_absent
 from likely.solvers.flat import (
-    capacity_of,
     empty_trace,
     flatten,
-    largest,
+    max_abs,
     record,
+    trace_capacity,
     unflatten_path,
 )
 from likely.solvers.settings import Real, Whole, real, whole
@@ -41,7 +41,9 @@ from likely.typing import (
     Trace,
 )
 
-GROWTH, HALVINGS = 1.1, 60
+GROWTH = 1.1
+"""Factor of the step size after a step that needed no halving."""
+MAX_HALVINGS = 60
 
 
 class ProximalGradient(eqx.Module):
@@ -50,7 +52,7 @@ class ProximalGradient(eqx.Module):
     Args:
         max_steps: the step limit.
         tolerance: stop when no entry of the generalised gradient (y − x)/s is larger.
-        accelerate: whether to look ahead.
+        accelerate: whether to extrapolate.
         path: whether the trace keeps the parameters of each step.
     """
 
@@ -63,14 +65,14 @@ class ProximalGradient(eqx.Module):
         self, objective, model, data: Batch, *, key: Key | None, state: State = None
     ) -> Solution:
         """Minimise the objective over the parameters of the model."""
-        capacity = capacity_of(self.max_steps)
+        capacity = trace_capacity(self.max_steps)
         return _minimize(
-            self, objective, model, data, key=key, state=state, room=capacity
+            self, objective, model, data, key=key, state=state, capacity=capacity
         )
 
 
 class _Trial(NamedTuple):
-    """A point reached with step s: its smooth part, the whole, and the state there."""
+    """A point: its smooth loss, its full loss, and the state there."""
 
     x: Float[Array, " p"]
     smooth: Float[Array, ""]
@@ -79,29 +81,29 @@ class _Trial(NamedTuple):
 
 
 class _Split(NamedTuple):
-    """The objective on flat parameters, its smooth part by itself."""
+    """The objective as a function of flat parameters, and its smooth part."""
 
     objective: Any
     rebuild: Callable[[Array], Any]
     data: Batch
     key: Key | None
 
-    def whole(self, x: Float[Array, " p"], state: State):
-        """The loss, and the state there."""
+    def total(self, x: Float[Array, " p"], state: State):
+        """The full loss, and the state there."""
         return self.objective(self.rebuild(x), self.data, key=self.key, state=state)
 
     def smooth(self, x: Float[Array, " p"], state: State):
-        """The differentiable part."""
+        """The smooth loss, and the state there."""
         model = self.rebuild(x)
         return self.objective.smooth(model, self.data, key=self.key, state=state)
 
     def trial(self, y, g, s: Array, state: State) -> _Trial:
         """A step of size s from y."""
         x = flatten(self.objective.prox(self.rebuild(y - s * g), s))[0]
-        return _Trial(x, self.smooth(x, state)[0], *self.whole(x, state))
+        return _Trial(x, self.smooth(x, state)[0], *self.total(x, state))
 
     def search(self, y, g, f: Array, s: Array, state: State):
-        """Halve s until the quadratic model lies above; whether no rounding helped."""
+        """Halve s until the quadratic model lies above f; whether it does without slack."""
 
         def above(new: _Trial, s: Array) -> Array:
             d = new.x - y
@@ -109,7 +111,7 @@ class _Split(NamedTuple):
 
         slack = 8 * jnp.finfo(f.dtype).eps * jnp.abs(f)
         s, new, _ = jax.lax.while_loop(
-            lambda c: ~(above(c[1], c[0]) <= slack) & (c[2] < HALVINGS),
+            lambda c: ~(above(c[1], c[0]) <= slack) & (c[2] < MAX_HALVINGS),
             lambda c: (0.5 * c[0], self.trial(y, g, 0.5 * c[0], state), c[2] + 1),
             (s, self.trial(y, g, s, state), 0),
         )
@@ -123,45 +125,47 @@ class _Carry(NamedTuple):
     y: Float[Array, " p"]
     momentum: Float[Array, ""]
     s: Float[Array, ""]
-    slope: Float[Array, ""]
+    gradient: Float[Array, ""]
+    """The largest entry of the generalised gradient."""
     trace: Trace
 
 
 @eqx.filter_jit
-def _minimize(solver, objective, model, data, *, key, state, room: int) -> Solution:
+def _minimize(solver, objective, model, data, *, key, state, capacity: int) -> Solution:
     x, rebuild = flatten(model)
     split = _Split(objective, rebuild, fill_absent(data), key)
 
     def advance(c: _Carry) -> _Carry:
-        slope = jax.value_and_grad(lambda y: split.smooth(y, c.at.state)[0])
-        f, g = slope(c.y)
-        s, new, clear = split.search(c.y, g, f, c.s, c.at.state)
-        largest_slope = largest((c.y - new.x) / s)
-        y, momentum = _ahead(c, new.x) if solver.accelerate else (new.x, c.momentum)
+        f, g = jax.value_and_grad(lambda y: split.smooth(y, c.at.state)[0])(c.y)
+        s, new, above = split.search(c.y, g, f, c.s, c.at.state)
+        gradient = max_abs((c.y - new.x) / s)
+        y, momentum = (
+            _extrapolate(c, new.x) if solver.accelerate else (new.x, c.momentum)
+        )
         k = c.k + 1
         reason = jnp.where(k >= solver.max_steps, STEP_LIMIT, RUNNING)
-        reason = jnp.where(largest_slope <= solver.tolerance, GRADIENT, reason)
+        reason = jnp.where(gradient <= solver.tolerance, GRADIENT, reason)
         reason = jnp.where(jnp.isfinite(new.loss), reason, DIVERGED)
-        trace = record(c.trace, c.k, c.at.loss, largest_slope, s, c.at.x)
-        s = jnp.where(clear, GROWTH * s, s)
-        return _Carry(k, reason, new, y, momentum, s, largest_slope, trace)
+        trace = record(c.trace, c.k, c.at.loss, gradient, s, c.at.x)
+        s = jnp.where(above, GROWTH * s, s)
+        return _Carry(k, reason, new, y, momentum, s, gradient, trace)
 
-    at = _Trial(x, split.smooth(x, state)[0], *split.whole(x, state))
+    at = _Trial(x, split.smooth(x, state)[0], *split.total(x, state))
     one = jnp.ones((), at.loss.dtype)
-    trace = empty_trace(room, at.loss.dtype, x if solver.path else None)
+    trace = empty_trace(capacity, at.loss.dtype, x if solver.path else None)
     reason = jnp.where(jnp.isfinite(at.loss), RUNNING, DIVERGED)
     start = _Carry(jnp.asarray(0), reason, at, x, one, one, jnp.inf * one, trace)
     last = jax.lax.while_loop(lambda c: c.reason == RUNNING, advance, start)
     at = last.at
-    trace = record(last.trace, last.k, at.loss, last.slope, jnp.nan, at.x)
-    value = jnp.where(last.reason == DIVERGED, at.loss, last.slope)
+    trace = record(last.trace, last.k, at.loss, last.gradient, jnp.nan, at.x)
+    value = jnp.where(last.reason == DIVERGED, at.loss, last.gradient)
     status = Status(last.reason, last.k, value)
     trace = unflatten_path(trace, rebuild)
     return Solution(rebuild(at.x), at.state, at.loss, trace, status)
 
 
-def _ahead(c: _Carry, x: Float[Array, " p"]) -> tuple[Array, Array]:
-    """The point ahead of x, and the momentum; both start anew when it points uphill."""
+def _extrapolate(c: _Carry, x: Float[Array, " p"]) -> tuple[Array, Array]:
+    """The extrapolated point, and the momentum; both restart when it points uphill."""
     uphill = (c.y - x) @ (x - c.at.x) > 0
     momentum = jnp.where(uphill, 1.0, c.momentum)
     grown = 0.5 * (1 + jnp.sqrt(1 + 4 * momentum**2))

@@ -1,13 +1,13 @@
-r"""The loop of all solvers that search along lines.
+r"""The loop of all solvers with a line search.
 
-A method says in which direction to go and what to remember; the loop searches along
-it, moves, writes the trace and says why it stopped:
+A method proposes directions and keeps a memory; the loop searches along the direction,
+moves, records the trace and gives the reason for which it stopped:
 
-    init(x)                          what the method knows at the start
-    direction(memory, point)         where to go, and a first guess how far
-    learn(memory, old, new)          after a step
+    init(x)                          the memory at the start
+    direction(memory, point)         a direction, and an initial step size
+    learn(memory, old, new)          the memory after a step
 
-Where a search finds nothing, the method forgets and the loop tries once more.
+Where a line search fails, the memory is reset and the loop tries once more.
 """
 
 from abc import abstractmethod
@@ -22,13 +22,13 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from likely.core.checks import InputError
 from likely.core.rows import fill_absent
 from likely.solvers.flat import (
-    capacity_of,
     empty_trace,
     flatten,
-    largest,
+    max_abs,
     record,
+    trace_capacity,
     unflatten_path,
-    value_and_slope,
+    value_and_gradient,
 )
 from likely.solvers.second_order.line_search import SEARCHES, Point
 from likely.solvers.settings import Real, Whole, as_real, as_whole
@@ -47,39 +47,40 @@ from likely.typing import (
     Trace,
 )
 
-PATIENCE = 5
+MAX_IDLE_STEPS = 5
+"""Steps without a smaller gradient, once decreases are below rounding."""
 
 
-class Plan(NamedTuple):
-    """A direction, and a first guess of the step size."""
+class Proposal(NamedTuple):
+    """A direction, and an initial step size."""
 
     d: Float[Array, " p"]
     t: Float[Array, ""]
-    settled: Bool[Array, ""] | bool = True
-    """Whether to stop here if there is no slope."""
+    convex: Bool[Array, ""] | bool = True
+    """Whether a point without gradient is a minimum, so that the loop may stop there."""
 
 
 class AbstractMethod(eqx.Module):
     """How a solver chooses directions."""
 
-    careful: eqx.AbstractClassVar[bool]
-    """Whether its plans say if a point without slope is settled."""
+    checks_curvature: eqx.AbstractClassVar[bool]
+    """Whether its proposals say if a point without gradient is a minimum."""
 
     @abstractmethod
     def init(self, x: Float[Array, " p"]) -> PyTree:
-        """What is known at the start."""
+        """The memory at the start."""
 
     @abstractmethod
-    def direction(self, memory: PyTree, at: Point) -> Plan:
-        """Where to go, and a first guess how far."""
+    def direction(self, memory: PyTree, at: Point) -> Proposal:
+        """A direction, and an initial step size."""
 
     @abstractmethod
     def learn(self, memory: PyTree, old: Point, new: Point) -> PyTree:
-        """What a step from old to new teaches."""
+        """The memory after a step from old to new."""
 
 
 class Rules(eqx.Module):
-    """When the loop stops, how it searches, and what it writes down.
+    """Stopping, line search and trace of the loop.
 
     Args:
         max_steps: the step limit.
@@ -99,14 +100,14 @@ class Rules(eqx.Module):
             known = ", ".join(sorted(SEARCHES))
             raise InputError(f"search is {search!r}; give one of {known}.")
         self.max_steps, self.tolerance = as_whole(max_steps), as_real(tolerance)
-        self.search, self.path, self.capacity = search, path, capacity_of(max_steps)
+        self.search, self.path, self.capacity = search, path, trace_capacity(max_steps)
 
 
 class AbstractDescent(AbstractMethod):
-    """A method on gradients alone, as a solver."""
+    """A solver whose method needs gradients alone."""
 
     rules: eqx.AbstractVar[Rules]
-    careful: ClassVar[bool] = False
+    checks_curvature: ClassVar[bool] = False
 
     def minimize(
         self, objective, model, data: Batch, *, key: Key | None, state: State = None
@@ -120,7 +121,7 @@ def _minimize(
     solver: AbstractDescent, objective, model, data, *, key, state
 ) -> Solution:
     x, rebuild = flatten(model)
-    evaluate = value_and_slope(objective, rebuild, fill_absent(data), key)
+    evaluate = value_and_gradient(objective, rebuild, fill_absent(data), key)
     at, trace, status = descend(solver, evaluate, x, state, solver.rules)
     trace = unflatten_path(trace, rebuild)
     return Solution(rebuild(at.x), at.state, at.f, trace, status)
@@ -131,11 +132,12 @@ class _Carry(NamedTuple):
     reason: Int[Array, ""]
     point: Point
     memory: PyTree
-    fresh: Bool[Array, ""]
+    reset: Bool[Array, ""]
+    """Whether the memory is as at the start."""
     best: Float[Array, ""]
     """The smallest gradient so far (its largest entry)."""
     idle: Int[Array, ""]
-    """Steps since then, once decreases drown in rounding."""
+    """Steps since then, once decreases are below rounding."""
     trace: Trace
 
 
@@ -146,68 +148,70 @@ def descend(
     state,
     rules: Rules,
 ) -> tuple[Point, Trace, Status]:
-    """From x downhill until there is a reason to stop."""
+    """Steps from x until there is a reason to stop."""
     (f, state), g = evaluate(x, state)
     start = Point(x, f, g, state)
 
-    def judge(at: Point) -> Int[Array, ""]:
-        flat = largest(at.g) <= rules.tolerance
-        done = jnp.where(flat & (not method.careful), GRADIENT, RUNNING)
+    def check(at: Point) -> Int[Array, ""]:
+        flat = max_abs(at.g) <= rules.tolerance
+        done = jnp.where(flat & (not method.checks_curvature), GRADIENT, RUNNING)
         return jnp.where(jnp.isfinite(at.f), done, DIVERGED)
 
     def advance(c: _Carry) -> _Carry:
         at = c.point
-        d, t, settled = method.direction(c.memory, at)
+        d, t, convex = method.direction(c.memory, at)
         d = jnp.where(at.g @ d > 0, -d, d)
         slope = at.g @ d
         found = SEARCHES[rules.search](evaluate, at, d, slope, t)
         new = jax.tree.map(lambda a, b: jnp.where(found.ok, a, b), found.point, at)
         k = c.k + found.ok
         limit = jnp.where(k >= rules.max_steps, STEP_LIMIT, RUNNING)
-        reason = judge(new)
+        reason = check(new)
         reason = jnp.where(reason == RUNNING, limit, reason)
-        hopeless = _hopeless(slope, at.f)
-        stuck = jnp.where(hopeless, ROUNDING, jnp.where(c.fresh, STALLED, RUNNING))
-        idle = jnp.where(hopeless & (largest(new.g) >= c.best), c.idle + 1, 0)
-        tired = (idle >= PATIENCE) & (reason == RUNNING)
-        reason = jnp.where(tired, ROUNDING, reason)
-        if method.careful:
-            done = settled & (largest(at.g) <= rules.tolerance)
+        hidden = _hidden_by_rounding(slope, at.f)
+        failed = jnp.where(hidden, ROUNDING, jnp.where(c.reset, STALLED, RUNNING))
+        idle = jnp.where(hidden & (max_abs(new.g) >= c.best), c.idle + 1, 0)
+        stagnant = (idle >= MAX_IDLE_STEPS) & (reason == RUNNING)
+        reason = jnp.where(stagnant, ROUNDING, reason)
+        if method.checks_curvature:
+            done = convex & (max_abs(at.g) <= rules.tolerance)
             found = found._replace(ok=found.ok & ~done)
             new = jax.tree.map(lambda a, b: jnp.where(done, b, a), new, at)
             k = jnp.where(done, c.k, k)
-            stuck = jnp.where(done, GRADIENT, stuck)
-        learned, forgotten = method.learn(c.memory, at, new), method.init(x)
+            failed = jnp.where(done, GRADIENT, failed)
+        learned, initial = method.learn(c.memory, at, new), method.init(x)
         return _Carry(
             k,
-            jnp.where(found.ok, reason, stuck),
+            jnp.where(found.ok, reason, failed),
             new,
-            jax.tree.map(lambda a, b: jnp.where(found.ok, a, b), learned, forgotten),
+            jax.tree.map(lambda a, b: jnp.where(found.ok, a, b), learned, initial),
             ~found.ok,
-            jnp.minimum(c.best, largest(new.g)),
+            jnp.minimum(c.best, max_abs(new.g)),
             idle,
-            record(c.trace, c.k, at.f, largest(at.g), found.step, at.x),
+            record(c.trace, c.k, at.f, max_abs(at.g), found.step, at.x),
         )
 
     trace = empty_trace(rules.capacity, f.dtype, x if rules.path else None)
     first = _Carry(
         k=jnp.asarray(0),
-        reason=judge(start),
+        reason=check(start),
         point=start,
         memory=method.init(x),
-        fresh=jnp.asarray(True),
-        best=largest(g),
+        reset=jnp.asarray(True),
+        best=max_abs(g),
         idle=jnp.asarray(0),
         trace=trace,
     )
     last = jax.lax.while_loop(lambda c: c.reason == RUNNING, advance, first)
-    at, slope = last.point, largest(last.point.g)
+    at, slope = last.point, max_abs(last.point.g)
     trace = record(last.trace, last.k, at.f, slope, jnp.nan, at.x)
     value = jnp.where(last.reason == DIVERGED, at.f, slope)
     return at, trace, Status(last.reason, last.k, value)
 
 
-def _hopeless(slope: Float[Array, ""], f: Float[Array, ""]) -> Bool[Array, ""]:
-    """Whether the decrease that the slope promises is lost in the rounding of f."""
+def _hidden_by_rounding(
+    slope: Float[Array, ""], f: Float[Array, ""]
+) -> Bool[Array, ""]:
+    """Whether the decrease that the slope predicts is below the rounding of f."""
     eps = jnp.finfo(f.dtype).eps
     return -slope <= 1e4 * eps * jnp.maximum(jnp.abs(f), eps)

@@ -6,9 +6,9 @@ $$\nabla f = G^\top γ, \quad h = 0, \qquad G = \partial h/\partial x .$$
 
 Each step solves the linearised system in two parts: across the constraint,
 $G d = -h$, and along it, where $Z^\top H_L Z$ (Z spans the null space of G) gets absolute
-eigenvalues, so that it leads to minima and not to saddles. What the step then misses of
-the constraint is corrected by one more step across, and the whole is halved until it
-lowers $f + ν\lVert h\rVert_1$.
+eigenvalues, so that it leads to minima and not to saddles. What is then left of h is
+corrected by one more step across, and the step is halved until $f + ν\lVert h\rVert_1$
+decreases.
 """
 
 from collections.abc import Callable
@@ -24,13 +24,13 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from likely.core.precision import float64
 from likely.core.rows import fill_absent
 from likely.solvers.flat import (
-    capacity_of,
-    doubles,
     empty_trace,
     flatten,
-    largest,
+    max_abs,
     record,
-    same,
+    reuse_key,
+    to_float64,
+    trace_capacity,
     unflatten_path,
 )
 from likely.solvers.second_order.newton import lowest, solve_absolute
@@ -49,7 +49,7 @@ from likely.typing import (
     Trace,
 )
 
-HALVINGS = 30
+MAX_HALVINGS = 30
 
 
 class LagrangeNewton(eqx.Module):
@@ -80,7 +80,7 @@ class LagrangeNewton(eqx.Module):
     ):
         self.constraint, self.path = constraint, path
         self.max_steps, self.tolerance = as_whole(max_steps), as_real(tolerance)
-        self.capacity = capacity_of(max_steps)
+        self.capacity = trace_capacity(max_steps)
 
     def minimize(
         self, objective, model, data: Batch, *, key: Key | None, state: State = None
@@ -90,20 +90,20 @@ class LagrangeNewton(eqx.Module):
 
 
 class Kkt(NamedTuple):
-    """The conditions at a point, and the step towards them."""
+    """The KKT conditions at a point, and the Newton step."""
 
     f: Float[Array, ""]
     h: Float[Array, " m"]
     multipliers: Float[Array, " m"]
     residual: Float[Array, ""]
     """The largest entry of ∇L and h."""
-    settled: Bool[Array, ""]
-    """Whether f curves upwards along the constraint."""
+    convex: Bool[Array, ""]
+    """Whether f has no negative curvature along the constraint."""
     d: Float[Array, " p"]
     slope: Float[Array, ""]
     """gᵀd."""
     across: Float[Array, "p m"]
-    """From a miss of the constraint to the shortest step that makes it."""
+    """From a value of h to the shortest step that makes up for it."""
 
 
 class _Carry(NamedTuple):
@@ -124,7 +124,7 @@ def _minimize(
     data = fill_absent(data)
 
     def loss(x: Float[Array, " p"]):
-        return objective(rebuild(x), data, key=same(key), state=state)[0]
+        return objective(rebuild(x), data, key=reuse_key(key), state=state)[0]
 
     def constraint(x: Float[Array, " p"]) -> Float[Array, " m"]:
         return jnp.ravel(solver.constraint(rebuild(x)))
@@ -144,14 +144,14 @@ def _minimize(
 
 
 def _advance(solver: LagrangeNewton, loss, constraint, c: _Carry) -> _Carry:
-    """Judge where we are; if that is not the end, search along the step and move."""
+    """Check the conditions; unless they hold, search along the step and move."""
     at = _conditions(loss, constraint, c.x, solver.tolerance)
     limit = jnp.where(c.k >= solver.max_steps, STEP_LIMIT, RUNNING)
-    done = (at.residual <= solver.tolerance) & at.settled
+    done = (at.residual <= solver.tolerance) & at.convex
     reason = jnp.where(done, GRADIENT, limit)
     reason = jnp.where(jnp.isfinite(at.f), reason, DIVERGED)
-    nu = jnp.maximum(c.nu, 2 * largest(at.multipliers))
-    fall = jnp.minimum(at.slope - nu * jnp.sum(jnp.abs(at.h)), 0.0)
+    nu = jnp.maximum(c.nu, 2 * max_abs(at.multipliers))
+    decrease = jnp.minimum(at.slope - nu * jnp.sum(jnp.abs(at.h)), 0.0)
     now = at.f + nu * jnp.sum(jnp.abs(at.h))
 
     def trial(t):
@@ -159,20 +159,20 @@ def _advance(solver: LagrangeNewton, loss, constraint, c: _Carry) -> _Carry:
         x = x - at.across @ (constraint(x) - (1 - t) * at.h)
         merit = loss(x) + nu * jnp.sum(jnp.abs(constraint(x)))
         slack = 8 * jnp.finfo(x.dtype).eps * jnp.abs(now)
-        return t, x, merit <= now + 1e-4 * t * fall + slack
+        return t, x, merit <= now + 1e-4 * t * decrease + slack
 
     def unfinished(s):
         t, _, good = s
-        return ~good & (t > 2.0**-HALVINGS)
+        return ~good & (t > 2.0**-MAX_HALVINGS)
 
     start = trial(jnp.ones((), c.x.dtype))
     t, x, good = jax.lax.while_loop(unfinished, lambda s: trial(0.5 * s[0]), start)
-    stay = reason != RUNNING
-    step = jnp.where(stay, jnp.nan, t)
+    stopped = reason != RUNNING
+    step = jnp.where(stopped, jnp.nan, t)
     return _Carry(
-        k=jnp.where(stay | ~good, c.k, c.k + 1),
-        reason=jnp.where(stay | good, reason, STALLED),
-        x=jnp.where(stay | ~good, c.x, x),
+        k=jnp.where(stopped | ~good, c.k, c.k + 1),
+        reason=jnp.where(stopped | good, reason, STALLED),
+        x=jnp.where(stopped | ~good, c.x, x),
         f=at.f,
         residual=at.residual,
         nu=nu,
@@ -189,23 +189,23 @@ def _conditions(loss: Callable, constraint: Callable, x, tolerance) -> Kkt:
     Y, Z, R = Q[:, :m], Q[:, m:], R[:m]
     gamma = solve_triangular(R, Y.T @ g)
     across = solve_triangular(R, Y.T).T
-    d, settled = -(across @ h), jnp.asarray(True)
+    d, convex = -(across @ h), jnp.asarray(True)
     if Z.shape[1]:
         H = jax.hessian(lambda x: loss(x) - gamma @ constraint(x))(x)
         low, v = lowest(Z.T @ H @ Z)
         along = solve_absolute(Z.T @ H @ Z, Z.T @ (g + H @ d))
-        level, settled = largest(Z.T @ g) <= tolerance, low >= 0
-        d = d + Z @ jnp.where(level & ~settled, v, along)
-    residual = jnp.maximum(largest(g - G.T @ gamma), largest(h))
-    return Kkt(f, h, gamma, residual, settled, d, g @ d, across)
+        flat, convex = max_abs(Z.T @ g) <= tolerance, low >= 0
+        d = d + Z @ jnp.where(flat & ~convex, v, along)
+    residual = jnp.maximum(max_abs(g - G.T @ gamma), max_abs(h))
+    return Kkt(f, h, gamma, residual, convex, d, g @ d, across)
 
 
 def multipliers(
     f: Callable[[PyTree], Any], constraint: Callable[[PyTree], Array], x: PyTree
 ) -> np.ndarray:
-    """γ at a solution: how fast the minimum of f changes with the constraint's level."""
+    """γ at a solution: the derivative of the minimum of f by the level of the constraint."""
     with float64():
-        x = doubles(x)
+        x = to_float64(x)
         point, rebuild = flatten(x)
         g = jax.grad(lambda x: f(rebuild(x)))(point)
         G = jax.jacrev(lambda x: jnp.ravel(constraint(rebuild(x))))(point)

@@ -1,4 +1,4 @@
-r"""L-BFGS: the quasi-Newton method that remembers the last few steps.
+r"""L-BFGS: the quasi-Newton method that keeps the last few steps.
 
 The inverse Hessian is never formed; its product with the gradient comes from the
 last m pairs $s = x_{t+1} - x_t$, $y = g_{t+1} - g_t$ by the two-loop recursion.
@@ -11,13 +11,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from likely.solvers.second_order.descent import AbstractDescent, Plan, Rules
+from likely.solvers.second_order.descent import AbstractDescent, Proposal, Rules
 from likely.solvers.second_order.line_search import Point
 from likely.solvers.settings import Real, Whole
 
 
 class Pairs(NamedTuple):
-    """The last m steps s, changes of gradient y, ρ = 1/sᵀy, and how many there were."""
+    """The last m steps s, changes of gradient y, ρ = 1/sᵀy, and the number of pairs."""
 
     S: Float[Array, "m p"]
     Y: Float[Array, "m p"]
@@ -31,7 +31,7 @@ class LBFGS(AbstractDescent):
     Args:
         max_steps: the step limit.
         tolerance: stop when no entry of the gradient is larger.
-        memory: how many pairs are remembered.
+        memory: the number of pairs that are kept.
         search: the line search, "wolfe", "backtracking" or "golden".
         path: whether the trace keeps the parameters of each step.
     """
@@ -53,17 +53,17 @@ class LBFGS(AbstractDescent):
 
     def init(self, x: Float[Array, " p"]) -> Pairs:
         """No pairs yet."""
-        blank = jnp.zeros((self.memory, len(x)), x.dtype)
-        return Pairs(blank, blank, blank[:, 0] * 0, jnp.asarray(0))
+        zeros = jnp.zeros((self.memory, len(x)), x.dtype)
+        return Pairs(zeros, zeros, zeros[:, 0], jnp.asarray(0))
 
-    def direction(self, memory: Pairs, at: Point) -> Plan:
-        """Minus the implied inverse Hessian times the gradient."""
-        return Plan(-_two_loop(memory, at.g), first_step(memory.count == 0, at.g))
+    def direction(self, memory: Pairs, at: Point) -> Proposal:
+        """The direction −C g, with C the implied inverse Hessian."""
+        return Proposal(-_two_loop(memory, at.g), initial_step(memory.count == 0, at.g))
 
     def learn(self, memory: Pairs, old: Point, new: Point) -> Pairs:
-        """Remember the pair if it curves upwards, in place of the oldest."""
+        """Keep the pair if sᵀy > 0, in place of the oldest."""
         s, y = new.x - old.x, new.g - old.g
-        good = curves_upwards(s, y)
+        good = positive_curvature(s, y)
         j = jnp.where(good, memory.count % self.memory, self.memory)  # m: dropped
         return Pairs(
             memory.S.at[j].set(s, mode="drop"),
@@ -73,14 +73,14 @@ class LBFGS(AbstractDescent):
         )
 
 
-def first_step(fresh: Array, g: Float[Array, " p"]) -> Float[Array, ""]:
-    """1, but no longer than a unit way where nothing is known of the scale."""
+def initial_step(unscaled: Array, g: Float[Array, " p"]) -> Float[Array, ""]:
+    """The step size 1, or less for a step of unit length where no scale is known."""
     unit = 1 / jnp.maximum(jnp.linalg.norm(g), jnp.finfo(g.dtype).tiny)
-    return jnp.where(fresh, jnp.minimum(1.0, unit), 1.0)
+    return jnp.where(unscaled, jnp.minimum(1.0, unit), 1.0)
 
 
-def curves_upwards(s: Float[Array, " p"], y: Float[Array, " p"]) -> Array:
-    """Whether a pair is that of a positive curvature, beyond rounding."""
+def positive_curvature(s: Float[Array, " p"], y: Float[Array, " p"]) -> Array:
+    """Whether sᵀy > 0 beyond rounding."""
     eps = jnp.finfo(s.dtype).eps
     return s @ y > eps * jnp.sqrt((s @ s) * (y @ y))
 

@@ -1,7 +1,7 @@
-r"""Line search: how far to go along a direction.
+r"""Line search: the step size along a direction.
 
-Each search takes where the solver stands, a direction d with slope $g^\top d < 0$ and a
-first guess t, and returns the new point, the step size, and whether it found one:
+Each search takes the current point, a direction d with slope $g^\top d < 0$ and an
+initial step size t, and returns the new point, its step size, and whether it succeeded:
 
 - `backtracking` halves t until the loss falls enough (Armijo),
   $f(x+td) \le f(x) + 10^{-4}\,t\,g^\top d$;
@@ -20,12 +20,14 @@ from jaxtyping import Array, Bool, Float
 
 from likely.typing import State
 
-DECREASE, FLATTENING, TRIES = 1e-4, 0.9, 40
-RATIO = (5**0.5 - 1) / 2
+ARMIJO, WOLFE = 1e-4, 0.9
+"""The constants of the conditions on decrease and slope."""
+MAX_TRIES = 40
+GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
 class Point(NamedTuple):
-    """Where a solver stands: parameters, loss, gradient, state."""
+    """The current point of a solver: parameters, loss, gradient, state."""
 
     x: Float[Array, " p"]
     f: Float[Array, ""]
@@ -42,7 +44,7 @@ class Found(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A point on the line, and whether it is low and flat enough."""
+    """A point on the line, and whether it meets the two Wolfe conditions."""
 
     point: Point
     low: Bool[Array, ""]
@@ -50,19 +52,19 @@ class Trial(NamedTuple):
 
 
 def trial(evaluate: Callable, at: Point, d: Float[Array, " p"], slope, t) -> Trial:
-    """Try x + t d.
+    """Evaluate x + t d.
 
-    Where rounding hides the decrease, a step whose slope shows it is low enough: on a
-    parabola the decrease test says that the new slope is at most (2·10⁻⁴ − 1) of the old.
+    Where rounding hides the decrease, the slope decides: on a parabola the decrease
+    test says that the new slope is at most (2·10⁻⁴ − 1) of the old.
     """
     x = at.x + t * d
     (f, state), g = evaluate(x, at.state)
     new_slope = g @ d
     slack = 8 * jnp.finfo(f.dtype).eps * jnp.abs(at.f)
-    clearly = f <= at.f + DECREASE * t * slope
-    closely = (f <= at.f + slack) & (new_slope <= (2 * DECREASE - 1) * slope)
-    low = jnp.isfinite(f) & (clearly | closely)
-    return Trial(Point(x, f, g, state), low, new_slope >= FLATTENING * slope)
+    decreased = f <= at.f + ARMIJO * t * slope
+    by_slope = (f <= at.f + slack) & (new_slope <= (2 * ARMIJO - 1) * slope)
+    low = jnp.isfinite(f) & (decreased | by_slope)
+    return Trial(Point(x, f, g, state), low, new_slope >= WOLFE * slope)
 
 
 def backtracking(evaluate: Callable, at: Point, d, slope, t) -> Found:
@@ -70,7 +72,7 @@ def backtracking(evaluate: Callable, at: Point, d, slope, t) -> Found:
 
     def unfinished(c):
         _, new, tries = c
-        return ~new.low & (tries < TRIES)
+        return ~new.low & (tries < MAX_TRIES)
 
     def halve(c):
         t, _, tries = c
@@ -87,7 +89,7 @@ def wolfe(evaluate: Callable, at: Point, d, slope, t) -> Found:
 
     def unfinished(c):
         _, _, _, new, tries = c
-        return ~(new.low & new.flat) & (tries < TRIES)
+        return ~(new.low & new.flat) & (tries < MAX_TRIES)
 
     def again(c):
         t, low, high, new, tries = c
@@ -104,13 +106,13 @@ def wolfe(evaluate: Callable, at: Point, d, slope, t) -> Found:
 
 
 def _untried(at: Point) -> Trial:
-    """Before the first trial: so the loop holds the only copy of the objective.
+    """A failed trial to start the loop with, which then holds the only objective.
 
-    The program of a solver is mostly copies of its objective; one less of them
+    The program of a solver is mostly copies of its objective; one copy less
     compiles sooner.
     """
-    no = jnp.asarray(False)
-    return Trial(at, no, no)
+    false = jnp.asarray(False)
+    return Trial(at, false, false)
 
 
 def golden(evaluate: Callable, at: Point, d, slope, t) -> Found:
@@ -128,29 +130,29 @@ def golden(evaluate: Callable, at: Point, d, slope, t) -> Found:
 def bracket(f: Callable, t: Float[Array, ""]) -> tuple[Float[Array, ""], Array]:
     """Ends 0 and b around a minimum of f over t ≥ 0: expand or shrink by factors.
 
-    f has to fall at 0. Where it falls for ever the end is very far away.
+    f has to decrease at 0. If it decreases without end, b is very large.
     """
     start = f(jnp.zeros_like(t))
 
-    def too_far(c):
+    def too_high(c):
         t, new, tries = c
-        return ~(new < start) & (tries < TRIES)
+        return ~(new < start) & (tries < MAX_TRIES)
 
     def shrink(c):
-        t = c[0] * (1 - RATIO)
+        t = c[0] * (1 - GOLDEN_RATIO)
         return t, f(t), c[2] + 1
 
-    t, new, _ = jax.lax.while_loop(too_far, shrink, (t, f(t), 0))
+    t, new, _ = jax.lax.while_loop(too_high, shrink, (t, f(t), 0))
 
     def falling(c):
         _, new, _, beyond, tries = c
-        return (beyond < new) & (tries < TRIES)
+        return (beyond < new) & (tries < MAX_TRIES)
 
     def expand(c):
         _, _, end, beyond, tries = c
-        return end, beyond, end / RATIO, f(end / RATIO), tries + 1
+        return end, beyond, end / GOLDEN_RATIO, f(end / GOLDEN_RATIO), tries + 1
 
-    end = t / RATIO
+    end = t / GOLDEN_RATIO
     *_, end, _, _ = jax.lax.while_loop(falling, expand, (t, new, end, f(end), 0))
     return jnp.zeros_like(end), end
 
@@ -166,7 +168,7 @@ def golden_section(
     """
 
     def inner(low, high):
-        width = RATIO * (high - low)
+        width = GOLDEN_RATIO * (high - low)
         return high - width, low + width
 
     def wide(c):

@@ -1,15 +1,14 @@
-r"""Newton's method: go to the minimum of the second-order Taylor polynomial.
+r"""Newton's method: steps to the minimum of the second-order Taylor polynomial.
 
 $$f(x + d) \approx f + g^\top d + \tfrac12 d^\top H d, \qquad d = -H^{-1} g,$$
 
-halved until the loss falls enough. Where H is not positive definite the polynomial has
+with d halved until the loss decreases enough. Where H is not positive definite the polynomial has
 no minimum, and a positive definite matrix takes its place: H with the absolute values
 of its eigenvalues, or H plus a shift. So d descends also near saddles.
 
 For a `LinearModel` under a `Separable` objective with row losses $l_i(η_i)$, η = AB, the
 Hessian is $A^\top \operatorname{diag}(w\,l'')\,A$ plus that of the penalty: iteratively
 reweighted least squares. Any other model gets its Hessian from automatic differentiation.
-(Notes that call this the first-order Taylor polynomial print the Hessian all the same.)
 """
 
 from collections.abc import Callable
@@ -23,8 +22,8 @@ from jaxtyping import Array, Float
 
 from likely.core.linalg import weighted_gram
 from likely.core.rows import fill_absent
-from likely.solvers.flat import flatten, largest, unflatten_path, value_and_slope
-from likely.solvers.second_order.descent import AbstractMethod, Plan, Rules, descend
+from likely.solvers.flat import flatten, max_abs, unflatten_path, value_and_gradient
+from likely.solvers.second_order.descent import AbstractMethod, Proposal, Rules, descend
 from likely.solvers.second_order.line_search import Point
 from likely.solvers.second_order.pointwise import curvature
 from likely.solvers.settings import Real, Whole
@@ -67,19 +66,19 @@ def _minimize(rules: Rules, objective, model, data, *, key, state) -> Solution:
         method = _Reweighted(hessian)
     else:
         x, rebuild = flatten(model)
-        evaluate = value_and_slope(objective, rebuild, data, key)
+        evaluate = value_and_gradient(objective, rebuild, data, key)
         hessian = jax.jacfwd(lambda x: evaluate(x, state)[1])
-        method = _Whole(hessian, rules.tolerance)
+        method = _DenseHessian(hessian, rules.tolerance)
     at, trace, status = descend(method, evaluate, x, state, rules)
     trace = unflatten_path(trace, rebuild)
     return Solution(rebuild(at.x), at.state, at.f, trace, status)
 
 
 class _Reweighted(AbstractMethod):
-    """Directions from the Hessian of a linear model, shifted where it has to be."""
+    """Directions from the Hessian of a linear model, shifted where it is indefinite."""
 
     hessian: Callable[[Array], Array]
-    careful: ClassVar[bool] = False
+    checks_curvature: ClassVar[bool] = False
 
     def init(self, x: Float[Array, " p"]) -> None:
         return None
@@ -87,17 +86,17 @@ class _Reweighted(AbstractMethod):
     def learn(self, memory: None, old: Point, new: Point) -> None:
         return None
 
-    def direction(self, memory: None, at: Point) -> Plan:
+    def direction(self, memory: None, at: Point) -> Proposal:
         d = solve_shifted(self.hessian(at.x), at.g)
-        return Plan(d, jnp.ones((), d.dtype))
+        return Proposal(d, jnp.ones((), d.dtype))
 
 
-class _Whole(AbstractMethod):
-    """Directions from any Hessian; a saddle is left along where it curves down."""
+class _DenseHessian(AbstractMethod):
+    """Directions from any Hessian; a saddle is left along a negative curvature."""
 
     hessian: Callable[[Array], Array]
     tolerance: Real
-    careful: ClassVar[bool] = True
+    checks_curvature: ClassVar[bool] = True
 
     def init(self, x: Float[Array, " p"]) -> None:
         return None
@@ -105,16 +104,16 @@ class _Whole(AbstractMethod):
     def learn(self, memory: None, old: Point, new: Point) -> None:
         return None
 
-    def direction(self, memory: None, at: Point) -> Plan:
+    def direction(self, memory: None, at: Point) -> Proposal:
         H = self.hessian(at.x)
-        low, down = lowest(H)
-        saddle = (largest(at.g) <= self.tolerance) & (low < 0)
-        d = jnp.where(saddle, down, solve_absolute(H, at.g))
-        return Plan(d, jnp.ones((), d.dtype), low >= 0)
+        low, v = lowest(H)
+        saddle = (max_abs(at.g) <= self.tolerance) & (low < 0)
+        d = jnp.where(saddle, v, solve_absolute(H, at.g))
+        return Proposal(d, jnp.ones((), d.dtype), low >= 0)
 
 
 def lowest(H: Float[Array, "q q"]) -> tuple[Float[Array, ""], Float[Array, " q"]]:
-    """The lowest eigenvalue (0 if only rounding makes it negative) and its direction."""
+    """The lowest eigenvalue (0 if only rounding makes it negative) and its eigenvector."""
     values, V = jnp.linalg.eigh(H)
     noise = 8 * len(H) * jnp.finfo(H.dtype).eps * jnp.max(jnp.abs(values))
     return jnp.where(values[0] < -noise, values[0], 0.0), V[:, 0]
@@ -130,7 +129,7 @@ def solve_absolute(H: Float[Array, "q q"], g: Float[Array, " q"]) -> Float[Array
 
 
 def solve_shifted(H: Float[Array, "q q"], g: Float[Array, " q"]) -> Float[Array, " q"]:
-    """−(H + shift)⁻¹g by Cholesky, a shift only where H is not positive definite."""
+    """−(H + shift)⁻¹g by Cholesky, with a shift where H is not positive definite."""
     C, scale = _unit_diagonal(H)
     q, eps = len(g), jnp.finfo(g.dtype).eps
 
@@ -142,24 +141,24 @@ def solve_shifted(H: Float[Array, "q q"], g: Float[Array, " q"]) -> Float[Array,
         definite = jnp.all(jnp.isfinite(L)) & (jnp.diagonal(L).min() > (q * eps) ** 0.5)
         return ~definite & (shift < 100 * q)
 
-    def more(c):
+    def increase(c):
         return factor(jnp.maximum(4 * c[0], 1e-3))
 
     start = factor(jnp.asarray(4 * q * eps, C.dtype))
-    _, L = jax.lax.while_loop(indefinite, more, start)
+    _, L = jax.lax.while_loop(indefinite, increase, start)
     d = -jax.scipy.linalg.cho_solve((L, True), g / scale) / scale
     return jnp.where(jnp.all(jnp.isfinite(d)), d, -g)
 
 
 def _unit_diagonal(H: Float[Array, "q q"]) -> tuple[Array, Array]:
-    """H in coordinates where its diagonal is ±1, and the scales of these."""
+    """H scaled so that its diagonal is ±1, and the scales."""
     scale = jnp.sqrt(jnp.abs(jnp.diagonal(H)))
     scale = jnp.where(scale > 0, scale, 1.0)
     return H / (scale[:, None] * scale[None]), scale
 
 
 def _coefficients(model: LinearModel):
-    """B as one vector, and the way back."""
+    """B as one vector, and the function from the vector to the model."""
     shape = model.coefficients.shape
     return (
         model.coefficients.ravel(),
@@ -183,9 +182,9 @@ def _reweighted(objective, model: LinearModel, data: Batch, key, state):
         return (data.w @ objective.pointwise(eta, data.y)) / total
 
     def evaluate(x: Float[Array, " q"], state: State):
-        f, slope = jax.value_and_grad(likelihood)(link(x))
-        prior, pull = jax.value_and_grad(penalty)(x)
-        return (f + prior, state), (slope.T @ A).T.ravel() + pull
+        f, g = jax.value_and_grad(likelihood)(link(x))
+        penalty_f, penalty_g = jax.value_and_grad(penalty)(x)
+        return (f + penalty_f, state), (g.T @ A).T.ravel() + penalty_g
 
     def hessian(x: Float[Array, " q"]) -> Float[Array, "q q"]:
         _, h = curvature(objective, link(x), data.y)

@@ -1,7 +1,7 @@
-r"""Stationary points: where the gradient vanishes, the Hessian says what it is.
+r"""Stationary points: their kind, from the eigenvalues of the Hessian.
 
 All eigenvalues positive: a minimum; all negative: a maximum; of both signs: a saddle.
-Where some are zero the second derivatives cannot tell.
+Where some are zero the second derivatives do not decide.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, PyTree
 
 from likely.core.checks import concrete
 from likely.core.precision import float64, to_numpy
-from likely.solvers.flat import doubles, flatten
+from likely.solvers.flat import flatten, to_float64
 
 
 class StationaryPoint(eqx.Module):
@@ -33,26 +33,25 @@ class StationaryPoint(eqx.Module):
         """One of minimum, maximum, saddle, degenerate, not stationary."""
         if np.max(np.abs(self.gradient), initial=0.0) > self.tolerance:
             return "not stationary"
-        falls, flat, rises = self._counts
-        if falls and rises:
+        negative, zero, positive = self._counts
+        if negative and positive:
             return "saddle"
-        if flat:
+        if zero:
             return "degenerate"
-        return "minimum" if rises else "maximum"
+        return "minimum" if positive else "maximum"
 
     @property
     def _counts(self) -> tuple[int, int, int]:
-        """How many eigenvalues are negative, zero (beside the largest) and positive."""
+        """The numbers of negative, zero (beside the largest) and positive eigenvalues."""
         values = np.asarray(self.eigenvalues)
-        zero = np.abs(values) <= 1e-8 * np.max(np.abs(values), initial=0.0)
-        flat = int(zero.sum())
-        falls = int((values[~zero] < 0).sum())
-        return falls, flat, len(values) - flat - falls
+        zeros = np.abs(values) <= 1e-8 * np.max(np.abs(values), initial=0.0)
+        negative = int((values[~zeros] < 0).sum())
+        return negative, int(zeros.sum()), int((~zeros).sum()) - negative
 
     def __str__(self) -> str:
         slope = np.max(np.abs(self.gradient), initial=0.0)
         low, high = self.eigenvalues[0], self.eigenvalues[-1]
-        falls, flat, rises = self._counts
+        negative, zero, positive = self._counts
         p = len(self.eigenvalues)
         return {
             "not stationary": f"not stationary: the largest gradient entry is {slope:.3g}",
@@ -60,10 +59,10 @@ class StationaryPoint(eqx.Module):
             f"from {low:.3g} to {high:.3g}",
             "maximum": f"a maximum: all {p} eigenvalues of the Hessian are negative, "
             f"from {low:.3g} to {high:.3g}",
-            "saddle": f"a saddle: of {p} eigenvalues of the Hessian {falls} negative "
-            f"(lowest {low:.3g}) and {rises} positive (highest {high:.3g})",
-            "degenerate": f"undecided: of {p} eigenvalues of the Hessian {flat} zero, "
-            f"{falls} negative and {rises} positive",
+            "saddle": f"a saddle: of {p} eigenvalues of the Hessian {negative} negative "
+            f"(lowest {low:.3g}) and {positive} positive (highest {high:.3g})",
+            "degenerate": f"undecided: of {p} eigenvalues of the Hessian {zero} zero, "
+            f"{negative} negative and {positive} positive",
         }[self.kind]
 
 
@@ -78,7 +77,7 @@ def classify(
         tolerance: the largest gradient entry of a stationary point.
     """
     with float64():
-        x = doubles(x)
+        x = to_float64(x)
         return to_numpy(StationaryPoint(*_derivatives(f, x), tolerance))
 
 
@@ -86,18 +85,17 @@ def classify(
 def _derivatives(f: Callable, x: PyTree) -> tuple[Array, Array, Array]:
     """The gradient, and eigenvalues and directions of the Hessian."""
     point, rebuild = flatten(x)
-    slope = jax.grad(lambda x: f(rebuild(x)))
-    values, V = jnp.linalg.eigh(jax.jacfwd(slope)(point))
-    return slope(point), values, V
+    gradient = jax.grad(lambda x: f(rebuild(x)))
+    values, V = jnp.linalg.eigh(jax.jacfwd(gradient)(point))
+    return gradient(point), values, V
 
 
 class StepForecast(eqx.Module):
-    r"""What the second-order Taylor polynomial says of a gradient step.
+    r"""The second-order Taylor polynomial of the loss after a gradient step.
 
     $$f(θ - ηg) \approx f - η\lVert g\rVert^2 + \tfrac{η^2}{2} g^\top H g .$$
 
-    Curvature undoes the step where $\fracη2 g^\top H g > \lVert g\rVert^2$. (The notes divide
-    $g^\top H g$ by $\lVert g\rVert^2$ in the one and replace it by that in the other.)
+    The loss rises where $\fracη2 g^\top H g > \lVert g\rVert^2$.
     """
 
     loss: Float[Array | np.ndarray, ""]
@@ -109,7 +107,7 @@ class StepForecast(eqx.Module):
     forecast: Float[Array | np.ndarray, ""]
     """The predicted loss after the step."""
     harmful: Bool[Array | np.ndarray, ""]
-    """Whether it is predicted to rise."""
+    """Whether the loss is predicted to rise."""
     best_rate: Float[Array | np.ndarray, ""]
     """‖g‖² / gᵀHg, which minimises the forecast (infinite without curvature)."""
 
@@ -127,7 +125,7 @@ def step_forecast(f: Callable[[PyTree], Any], x: PyTree, rate: Any) -> StepForec
     if not concrete((x, rate)):
         return _forecast(f, x, rate)
     with float64():
-        return to_numpy(_forecast(f, *doubles((x, rate))))
+        return to_numpy(_forecast(f, *to_float64((x, rate))))
 
 
 @eqx.filter_jit
@@ -138,14 +136,14 @@ def _forecast(f: Callable, x: PyTree, rate: Array) -> StepForecast:
         return f(rebuild(x))
 
     value, g = jax.value_and_grad(loss)(point)
-    _, bend = jax.jvp(jax.grad(loss), (point,), (g,))
-    slope, curvature = g @ g, g @ bend
-    bent = curvature > 0
+    _, Hg = jax.jvp(jax.grad(loss), (point,), (g,))
+    slope, curvature = g @ g, g @ Hg
+    curved = curvature > 0
     return StepForecast(
         value,
         slope,
         curvature,
         value - rate * slope + 0.5 * rate**2 * curvature,
         0.5 * rate * curvature > slope,
-        jnp.where(bent, slope / jnp.where(bent, curvature, 1.0), jnp.inf),
+        jnp.where(curved, slope / jnp.where(curved, curvature, 1.0), jnp.inf),
     )

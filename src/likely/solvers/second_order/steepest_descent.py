@@ -1,4 +1,4 @@
-r"""Steepest descent with a line search: along −g, as far as the search says.
+r"""Steepest descent: along −g, with a step size from a line search.
 
 On a quadratic of condition κ an exact search shrinks $f - f^*$ by
 $\bigl(\frac{κ-1}{κ+1}\bigr)^2$ a step, in a zigzag of right angles.
@@ -9,17 +9,18 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from likely.solvers.second_order.descent import AbstractDescent, Plan, Rules
-from likely.solvers.second_order.lbfgs import first_step
+from likely.solvers.second_order.descent import AbstractDescent, Proposal, Rules
+from likely.solvers.second_order.lbfgs import initial_step
 from likely.solvers.second_order.line_search import Point
 from likely.solvers.settings import Real, Whole
 
 
 class LastStep(NamedTuple):
-    """How far the last step went: the first guess for the next."""
+    """The length of the last step, from which the next one starts its search."""
 
     length: Float[Array, ""]
-    fresh: Bool[Array, ""]
+    none: Bool[Array, ""]
+    """Whether there was no step yet."""
 
 
 class SteepestDescent(AbstractDescent):
@@ -45,18 +46,16 @@ class SteepestDescent(AbstractDescent):
         self.rules = Rules(max_steps, tolerance, search, path)
 
     def init(self, x: Float[Array, " p"]) -> LastStep:
-        """Nothing known."""
+        """No step yet."""
         return LastStep(jnp.zeros((), x.dtype), jnp.asarray(True))
 
-    def direction(self, memory: LastStep, at: Point) -> Plan:
-        """−g."""
-        length = jnp.maximum(jnp.linalg.norm(at.g), jnp.finfo(at.g.dtype).tiny)
-        guess = (
-            2 * memory.length / length
-        )  # backtracking could not grow again otherwise
-        t = jnp.where(memory.fresh, first_step(memory.fresh, at.g), guess)
-        return Plan(-at.g, t)
+    def direction(self, memory: LastStep, at: Point) -> Proposal:
+        """The direction −g."""
+        norm = jnp.maximum(jnp.linalg.norm(at.g), jnp.finfo(at.g.dtype).tiny)
+        longer = 2 * memory.length / norm  # so that backtracking can grow again
+        t = jnp.where(memory.none, initial_step(memory.none, at.g), longer)
+        return Proposal(-at.g, t)
 
     def learn(self, memory: LastStep, old: Point, new: Point) -> LastStep:
-        """The way of the last step."""
+        """The length of the step."""
         return LastStep(jnp.linalg.norm(new.x - old.x), jnp.asarray(False))

@@ -1,10 +1,10 @@
-r"""Whitening: a solver in coordinates where the loss looks round.
+r"""Whitening: a solver in coordinates where the Hessian starts as the identity.
 
 For a linear model under a separable objective the Hessian at the start,
 $H_0 = A^\top \operatorname{diag}(w\,l'')\,A / \sum w$ plus the penalty's, is cheap once. With
 $H_0 = LL^\top$ and $B = B_0 + L^{-\top}Γ$ the Hessian in Γ starts as the identity, so a
 quasi-Newton method needs few steps whatever the scales and correlations of the columns.
-(Of many rows a sample is enough: coordinates decide the number of steps, not the answer.)
+Of many rows a sample is enough: coordinates affect the number of steps, not the result.
 """
 
 from typing import Any
@@ -38,12 +38,12 @@ class Whitened(eqx.Module):
 
 
 class _Objective(eqx.Module):
-    """The same objective as a function of Γ."""
+    """The objective as a function of Γ."""
 
     objective: Any
     model: LinearModel
     M: Float[Array, "p p"]
-    """L⁻ᵀ: formed once, because a product is cheaper than a triangular solve."""
+    """L⁻ᵀ, computed once: a product is cheaper than a triangular solve."""
 
     def rebuild(self, gamma: Float[Array, "p k"]) -> LinearModel:
         """The model with B = B₀ + L⁻ᵀΓ."""
@@ -66,7 +66,7 @@ def _minimize(solver, objective, model, data, *, key, state) -> Solution:
 
 
 def _start_hessian(objective, model: LinearModel, data: Batch) -> Float[Array, "p p"]:
-    """H₀ averaged over the entries of η, lifted off singularity."""
+    """H₀ averaged over the entries of η, plus a jitter against singularity."""
     data = fill_absent(_sample(data, model.coefficients.shape[0]))
     eta, _ = model(data.x)
     _, h = curvature(objective, eta, data.y)
@@ -75,16 +75,16 @@ def _start_hessian(objective, model: LinearModel, data: Batch) -> Float[Array, "
     total = jnp.maximum(data.w.sum(), jnp.finfo(A.dtype).tiny)
     H = weighted_gram(A, data.w * jnp.maximum(h, 0.0) / total)
 
-    def slope(B: Float[Array, "p k"]):
+    def gradient(B: Float[Array, "p k"]):
         return jax.grad(lambda B: objective.penalty(model.with_coefficients(B)))(B)
 
-    penalty = jax.jvp(slope, (B,), (jnp.ones_like(B),))[1].mean(1)
+    penalty = jax.jvp(gradient, (B,), (jnp.ones_like(B),))[1].mean(1)
     diagonal = jnp.diagonal(H) + penalty
-    lift = jnp.finfo(H.dtype).eps ** 0.5 * jnp.where(diagonal > 0, diagonal, 1.0)
-    return H + jnp.diag(penalty + lift)
+    jitter = jnp.finfo(H.dtype).eps ** 0.5 * jnp.where(diagonal > 0, diagonal, 1.0)
+    return H + jnp.diag(penalty + jitter)
 
 
 def _sample(data: Batch, p: int) -> Batch:
-    """Every so many rows: coordinates need not be exact, only round enough."""
+    """Evenly spaced rows: the coordinates need not be exact."""
     stride = max(1, len(data.w) // max(4096, 16 * p))
     return jax.tree.map(lambda a: a[::stride], data)

@@ -1,27 +1,5 @@
-"""Training: first-order solvers run from the host, with an audience, on many devices."""
+"""Training: first-order solvers with callbacks, checkpoints and several devices."""
 
-from likely.solvers.training.checkpoints import Checkpoints, ResumeWarning
-from likely.solvers.training.divergence import DivergenceWarning
-from likely.solvers.training.events import Callback, Event
-from likely.solvers.training.layout import Layout
-from likely.solvers.training.members import Plan, train_members
-from likely.solvers.training.observers import History, MLflow, ProgressBar, TensorBoard
-from likely.solvers.training.stream import Stream
-from likely.solvers.training.training import Training
+import lazy_loader
 
-__all__ = [
-    "Callback",
-    "Checkpoints",
-    "DivergenceWarning",
-    "Event",
-    "History",
-    "Layout",
-    "MLflow",
-    "Plan",
-    "ProgressBar",
-    "ResumeWarning",
-    "Stream",
-    "TensorBoard",
-    "Training",
-    "train_members",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,10 +1,10 @@
-"""Checkpoints: a run on disk, whole or not at all, from which it goes on to the same bits.
+"""Checkpoints: files from which a run continues to the same bits.
 
-A checkpoint is the `Progress` of a run with what it was made of (seed, settings, data,
-all as digests) and made with (versions, devices). A file appears in one step (written
-aside, flushed to the disk, renamed), the older ones go only after that, and a damaged
-one is passed over for the one before it: a kill at any moment loses at most the steps
-since the last file.
+A checkpoint is the `Progress` of a run with its fingerprint: digests of seed, settings
+and data, and the versions and devices it ran with. A file is written aside, flushed to
+the disk and renamed, older ones are removed only after that, and a damaged one is
+skipped for the one before it: a kill at any moment loses at most the steps since the
+last file.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import os
 import platform
 import re
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,13 @@ from likely.core.checks import InputError
 from likely.core.precision import to_numpy
 from likely.files import FileError, load, save
 
-NAME = re.compile(r"step-(\d{12})\.likely")
-SAMPLE = 1000
-"""Rows of the data that the digest looks at."""
+FILE_NAME = re.compile(r"step-(\d{12})\.likely")
+DIGEST_ROWS = 1000
+"""Rows of the data that enter the digest, about."""
 
 
 class ResumeWarning(UserWarning):
-    """A run goes on under other versions or devices: equal to rounding, not to the bit."""
+    """A run continues with other versions or devices: equal to rounding, not to the bit."""
 
 
 @dataclass(frozen=True)
@@ -41,21 +41,20 @@ class Checkpoints:
     """Where and when a run is saved.
 
     Args:
-        folder: made if it is not there; one folder for one run.
-        every_seconds: save when this much time has passed. When a file is written
-            decides nothing about its content.
-        every_steps: save after every so many steps, in the place of the seconds.
-        keep: how many files stay.
+        folder: created if it does not exist; one folder for one run.
+        every_seconds: save when this much time has passed. The time of a save has no
+            influence on its content.
+        every_steps: save after every so many steps, instead of by time.
+        keep: the number of files that are kept.
     """
 
     folder: str | os.PathLike
     every_seconds: float | None = 60.0
     every_steps: int | None = None
     keep: int = 3
-    made: dict = field(default_factory=dict, repr=False, compare=False)
 
     def prepare(self, resume: bool) -> None:
-        """Make the folder, make sure it can be written to, remove what a kill left."""
+        """Create the folder, check that it is writable, remove incomplete files."""
         path = Path(self.folder)
         if self.keep < 1:
             raise InputError(
@@ -81,33 +80,35 @@ class Checkpoints:
 
     @property
     def files(self) -> list[Path]:
-        """The checkpoints that are there, the oldest first."""
-        found = [p for p in Path(self.folder).glob("step-*") if NAME.fullmatch(p.name)]
+        """The checkpoints in the folder, the oldest first."""
+        found = [
+            p for p in Path(self.folder).glob("step-*") if FILE_NAME.fullmatch(p.name)
+        ]
         return sorted(found)
 
-    def save(self, progress: PyTree, step: int, about: dict[str, Any]) -> Path:
-        """Write a checkpoint, then let the oldest go."""
+    def save(self, progress: PyTree, step: int, fingerprint: dict[str, Any]) -> Path:
+        """Write a checkpoint, then remove the oldest."""
         path = Path(self.folder) / f"step-{step:012d}.likely"
         leaves = [np.asarray(a) for a in jax.tree.leaves(progress)]
         try:
-            save({"leaves": leaves, "about": about}, path, card=False)
+            save({"leaves": leaves, "about": fingerprint}, path, card=False)
         except FileError as error:
             last = self.files[-1].name if self.files else "none"
             raise FileError(
                 f"{error} The run stops here; the last checkpoint that was saved "
-                f"({last}) is whole: make room and give resume=True to go on from it."
+                f"({last}) is complete: free space and give resume=True to continue from it."
             ) from error
         for old in self.files[: -self.keep]:
             with contextlib.suppress(OSError):
                 old.unlink()
         return path
 
-    def latest(self, like: PyTree, about: dict[str, Any]) -> PyTree | None:
-        """The newest progress that can be read, or None if there is none at all.
+    def latest(self, like: PyTree, fingerprint: dict[str, Any]) -> PyTree | None:
+        """The newest progress that can be read, or None if there is no checkpoint.
 
         Args:
             like: a progress of the same run, for the structure.
-            about: what the run is made of and with, now.
+            fingerprint: that of the run now.
         """
         files = self.files
         for path in reversed(files):
@@ -116,8 +117,8 @@ class Checkpoints:
             except FileError as error:
                 warnings.warn(f"{error} Passed over.", ResumeWarning, stacklevel=4)
                 continue
-            _compare(found["about"], about, path)
-            return _restored(found["leaves"], like, path)
+            _compare(found["about"], fingerprint, path)
+            return _unflatten(found["leaves"], like, path)
         if files:
             raise FileError(
                 f"none of the {len(files)} checkpoints in {str(self.folder)!r} can be "
@@ -126,33 +127,35 @@ class Checkpoints:
         return None
 
 
-# What a run is made of, and with ------------------------------------------------------
+# Fingerprints -------------------------------------------------------------------------
 
 
-def made_of(loop: Any, key: Any, model: Any, layout: Any) -> dict[str, Any]:
-    """Digests of what decides a run, but for the number of steps; and versions."""
+def fingerprint_of(loop: Any, key: Any, model: Any, layout: Any) -> dict[str, Any]:
+    """Digests of all that decides a run except the number of steps; and versions."""
     solver = eqx.tree_at(lambda s: s.steps, loop.solver, np.zeros((), np.int32))
-    rows = [np.asarray(a) for a in jax.tree.leaves(loop.data)] if _local(loop) else []
-    sample = [a[:: max(1, len(a) // SAMPLE)] for a in rows]
-    numbers = None if key is None else np.asarray(jax.random.key_data(key))
+    rows = (
+        [np.asarray(a) for a in jax.tree.leaves(loop.data)] if _is_local(loop) else []
+    )
+    sample = [a[:: max(1, len(a) // DIGEST_ROWS)] for a in rows]
+    seed = None if key is None else np.asarray(jax.random.key_data(key))
     of = {
         "settings": digest(solver),
         "objective": digest(loop.stepper.objective),
         "model": digest(jax.tree.map(np.shape, eqx.filter(model, eqx.is_array))),
         "data": digest([[a.shape for a in rows], sample]),
-        "seed": digest(numbers),
+        "seed": digest(seed),
     }
-    return {"of": of, "with": made_with(layout)}
+    return {"of": of, "with": environment(layout)}
 
 
-def _local(loop: Any) -> bool:
-    """Whether the data can be looked at here (not spread over other processes)."""
+def _is_local(loop: Any) -> bool:
+    """Whether this process can read all the data."""
     leaves = jax.tree.leaves(loop.data)
     return all(getattr(a, "is_fully_addressable", True) for a in leaves)
 
 
-def made_with(layout: Any) -> dict[str, str]:
-    """What has to be the same for the same bits."""
+def environment(layout: Any) -> dict[str, str]:
+    """Versions and devices, which have to be the same for the same bits."""
     devices = jax.devices() if layout is None else layout.mesh.devices.ravel()
     return {
         "jax": jax.__version__,
@@ -164,7 +167,7 @@ def made_with(layout: Any) -> dict[str, str]:
 
 
 def digest(tree: PyTree) -> str:
-    """A number for a tree of arrays and static parts, the same in every process."""
+    """A hash of a tree of arrays and static parts, the same in every process."""
     arrays, static = eqx.partition(tree, eqx.is_array)
     text = f"{jax.tree.structure(static)} {jax.tree.leaves(static)}"
     found = hashlib.sha256(re.sub(r" at 0x[0-9a-f]+", "", text).encode())
@@ -175,7 +178,7 @@ def digest(tree: PyTree) -> str:
 
 
 def _compare(saved: dict[str, Any], now: dict[str, Any], path: Path) -> None:
-    """Refuse a checkpoint of another run; say where versions or devices differ."""
+    """Refuse a checkpoint of another run; warn where versions or devices differ."""
     for name, value in now["of"].items():
         if saved["of"].get(name) != value:
             raise InputError(
@@ -195,8 +198,8 @@ def _compare(saved: dict[str, Any], now: dict[str, Any], path: Path) -> None:
         )
 
 
-def _restored(leaves: list[np.ndarray], like: PyTree, path: Path) -> PyTree:
-    """The leaves in their structure; a trace of another length is filled anew."""
+def _unflatten(leaves: list[np.ndarray], like: PyTree, path: Path) -> PyTree:
+    """The leaves in their structure; a trace of another length is cut or extended."""
     now, treedef = jax.tree.flatten(like)
     if len(now) != len(leaves):
         raise FileError(f"{str(path)!r} holds a run of another structure.")
@@ -204,7 +207,7 @@ def _restored(leaves: list[np.ndarray], like: PyTree, path: Path) -> PyTree:
     for new, old in zip(now, leaves, strict=True):
         if new.dtype != old.dtype or new.shape[1:] != old.shape[1:]:
             raise FileError(f"{str(path)!r} holds arrays of other shapes or dtypes.")
-        if new.shape != old.shape:  # more steps than then: the trace is longer now
+        if new.shape != old.shape:  # another step limit: the trace has another length
             blank = np.full(new.shape, np.nan, old.dtype)
             size = min(len(new), len(old))
             blank[:size] = old[:size]

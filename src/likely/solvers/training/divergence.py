@@ -1,7 +1,7 @@
-"""Where a loss stopped being a number: the first bad value, layer by layer.
+"""Which layer made a loss NaN or infinite: the first value that is not finite.
 
-The step that failed is computed once more, eagerly, with the weights and the rows it
-had, one layer after another through models that are chains (or hold one).
+The step that failed is computed once more, eagerly, with the same weights and rows,
+one layer after another through models that are chains (or hold one).
 """
 
 from typing import Any
@@ -21,8 +21,8 @@ class DivergenceWarning(UserWarning):
 def diagnose(
     model: Any, batch: Batch, key: Key | None, state: State, rate: float
 ) -> str:
-    """A sentence: the first bad value, the learning rate, and what to try."""
-    place = (
+    """A sentence with the first bad value, the learning rate, and what to try."""
+    location = (
         _in_leaves("the inputs of the batch", batch.x)
         or _in_leaves("the targets of the batch", batch.y)
         or _in_weights(model)
@@ -30,26 +30,26 @@ def diagnose(
         or "the loss, although the output of the model is finite"
     )
     return (
-        f"The first bad value is in {place}. The learning rate was {rate:.3g}; try "
+        f"The first bad value is in {location}. The learning rate was {rate:.3g}; try "
         f"{rate / 10:.1g}, clip=ClipByNorm(1.0), or inputs scaled to unit variance. "
         "The last good state was kept."
     )
 
 
-def _bad(tree: PyTree) -> bool:
+def _has_bad_values(tree: PyTree) -> bool:
     leaves = jax.tree.leaves(eqx.filter(tree, eqx.is_inexact_array))
     return any(not bool(jnp.isfinite(a).all()) for a in leaves)
 
 
 def _in_leaves(name: str, tree: PyTree) -> str | None:
-    return name if _bad(tree) else None
+    return name if _has_bad_values(tree) else None
 
 
 def _in_weights(model: Any) -> str | None:
     """The first parameter that is not finite."""
     params = eqx.filter(model, eqx.is_inexact_array)
     for path, leaf in jax.tree_util.tree_flatten_with_path(params)[0]:
-        if _bad(leaf):
+        if _has_bad_values(leaf):
             return f"the parameter {jax.tree_util.keystr(path).lstrip('.')}"
     return None
 
@@ -58,7 +58,7 @@ def _in_layers(model: Any, X: Any, w: Any, key: Key | None, state: State) -> str
     """The first layer with an output that is not finite."""
     layers, name = getattr(model, "layers", None), ""
     while layers is None and hasattr(model, "model"):
-        if hasattr(model, "dtype"):  # one that computes in another precision
+        if hasattr(model, "dtype"):  # a model that computes in another precision
             model, X = _cast((model, X), model.dtype)
         model, name = model.model, f"{name}model."
         layers = getattr(model, "layers", None)
@@ -70,7 +70,7 @@ def _in_layers(model: Any, X: Any, w: Any, key: Key | None, state: State) -> str
     states = state or (None,) * len(layers)
     for i, (layer, k, s) in enumerate(zip(layers, keys, states, strict=True)):
         X, _ = layer(X, w=w, key=k, state=s)
-        if _bad(X):
+        if _has_bad_values(X):
             return f"the output of {name}layers[{i}] ({type(layer).__name__})"
     return None
 

@@ -1,19 +1,21 @@
-"""What happens in a run, as values: the one thing that all observers are told.
+"""The events of a training run, which callbacks receive.
 
     start        before anything is computed
     compiling    the first call of a program; it may take a moment
     step         after some steps
     epoch        a step event at the end of an epoch
-    validation   the validation rows were looked at
+    validation   the loss on the validation rows was computed
     checkpoint   the run was saved
     stop         the end, with the sentence that says why
 
-A callback is a function of an event. If it returns "stop", the run ends there.
+A callback is a function of an event. If it returns True, the run ends there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 Kind = Literal[
     "start", "compiling", "step", "epoch", "validation", "checkpoint", "stop"
@@ -22,22 +24,22 @@ Kind = Literal[
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened; numbers that are not known yet are NaN.
+    """One event of a training run; numbers that are not known yet are NaN.
 
     Attributes:
-        kind: what.
+        kind: what happened.
         step: updates made so far.
-        steps: the most there may be.
+        steps: the limit on the number of updates.
         epoch: passes over the data so far.
         loss: mean over the batches of the epoch (and over members).
         gradient: largest absolute entry of the last gradient.
         rate: learning rate of the last step.
-        validation: loss on the validation rows, at the last look.
+        validation: the latest loss on the validation rows.
         best: the lowest of these.
-        seconds: since the start. For display: nothing may be decided by it.
+        seconds: time since the start. For display: nothing may be decided by it.
         running: members that still run; 1 or 0 for a single run.
-        members: how many there are.
-        message: a sentence, at the stop.
+        members: number of members.
+        message: why the run ended, at the stop.
     """
 
     kind: Kind
@@ -62,9 +64,23 @@ class Event:
         return {name: value for name, value in found.items() if value == value}
 
 
-Callback = Callable[[Event], str | None]
+Callback = Callable[[Event], bool | str | None]
 
 
-def tell(callbacks: tuple[Callback, ...], event: Event) -> bool:
-    """Tell everybody, in order; whether somebody asked to stop."""
-    return any([callback(event) == "stop" for callback in callbacks])
+def as_callbacks(callbacks: Callback | Iterable[Callback]) -> tuple[Callback, ...]:
+    """One callback, or several, as a tuple."""
+    return (callbacks,) if callable(callbacks) else tuple(callbacks)
+
+
+def asks_to_stop(results: Iterable[Any]) -> bool:
+    """Whether one of the values that callbacks returned is True (or the word "stop")."""
+    return any(
+        (isinstance(result, bool | np.bool_) and bool(result))
+        or (isinstance(result, str) and result == "stop")
+        for result in results
+    )
+
+
+def notify(callbacks: tuple[Callback, ...], event: Event) -> bool:
+    """Call every callback, in order; whether one of them asks to stop."""
+    return asks_to_stop([callback(event) for callback in callbacks])

@@ -1,9 +1,9 @@
-"""Where rows and parameters live when there are several devices.
+"""How rows and parameters are sharded over several devices.
 
 Data parallel: every device holds the data and the parameters, computes on its share
 of each batch, and the gradients are added up (by XLA, from the annotations here).
-Parameter sharded: each large parameter, and what the solver remembers of it, is cut
-over the devices as well and put together where it is used.
+Parameter sharded: each large parameter, and the solver's moving averages of it, is
+sharded over the devices as well and gathered where it is used.
 """
 
 import functools
@@ -20,20 +20,25 @@ from jaxtyping import Array, Int, PyTree
 from likely.core.rows import pad
 from likely.typing import Batch
 
-LARGE = 2**12
-"""Entries from which a parameter is worth cutting."""
+MIN_SHARDED_SIZE = 2**12
+"""Entries from which a parameter is worth sharding."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Rows over the first axis of a mesh; parameters whole, or cut as well."""
+    """Rows sharded over the first axis of a mesh; parameters copied, or sharded too.
+
+    Args:
+        mesh: the devices.
+        cut: whether large parameters are sharded as well.
+    """
 
     mesh: Mesh
     cut: bool = False
 
     @classmethod
     def of(cls, mesh: Mesh | None, cut: bool) -> "Layout | None":
-        """The layout of a mesh, with axes that XLA may see through; or none."""
+        """The layout of a mesh whose axes XLA handles automatically; None without one."""
         if mesh is None:
             return None
         automatic = (AxisType.Auto,) * len(mesh.axis_names)
@@ -41,7 +46,7 @@ class Layout:
 
     @property
     def count(self) -> int:
-        """Devices along the axis of the rows."""
+        """The number of devices along the axis of the rows."""
         return self.mesh.shape[self.mesh.axis_names[0]]
 
     def sharding(self, *spec: Any) -> NamedSharding:
@@ -50,28 +55,28 @@ class Layout:
 
     # Inside the program ---------------------------------------------------------------
 
-    def indices(self, rows: Int[Array, " r"], n: int) -> Int[Array, " r_"]:
-        """The rows of a batch, filled up with missing ones (n) to shares of one size."""
+    def pad_indices(self, rows: Int[Array, " r"], n: int) -> Int[Array, " r_"]:
+        """The rows of a batch, padded with missing ones (n) to shares of one size."""
         extra = -len(rows) % self.count
         return jnp.concatenate([rows, jnp.full(extra, n, rows.dtype)])
 
-    def rows(self, batch: Batch) -> Batch:
+    def shard_rows(self, batch: Batch) -> Batch:
         """A batch, each device with its share of the rows."""
-        spread = self.sharding(self.mesh.axis_names[0])
+        by_rows = self.sharding(self.mesh.axis_names[0])
         return jax.tree.map(
-            lambda a: jax.lax.with_sharding_constraint(a, spread), batch
+            lambda a: jax.lax.with_sharding_constraint(a, by_rows), batch
         )
 
-    def keep(self, run: Any) -> Any:
-        """A run whose parameters stay where they are."""
+    def shard_run(self, run: Any) -> Any:
+        """A run whose parameters stay sharded as they are."""
         return jax.tree.map(
-            lambda a: jax.lax.with_sharding_constraint(a, self._home(a)), run
+            lambda a: jax.lax.with_sharding_constraint(a, self._sharding_of(a)), run
         )
 
     # Before and after -----------------------------------------------------------------
 
-    def filled(self, data: Batch) -> Batch:
-        """All the rows as one batch, filled up to shares of one size; the same loss."""
+    def pad_rows(self, data: Batch) -> Batch:
+        """All the rows as one batch, padded to shares of one size, with the same loss."""
         n = len(data.w)
         size = n + -n % self.count
         if size == n:
@@ -79,25 +84,25 @@ class Layout:
         full = pad(Batch(data.x, data.y, np.asarray(data.w)), size)
         return full._replace(w=(full.w * (size / n)).astype(np.asarray(data.w).dtype))
 
-    def place(self, tree: PyTree) -> PyTree:
-        """Arrays of the host where they belong."""
-        return jax.tree.map(lambda a: put(a, self._home(a)), tree)
+    def to_devices(self, tree: PyTree) -> PyTree:
+        """NumPy arrays, sharded over the devices."""
+        return jax.tree.map(lambda a: put(a, self._sharding_of(a)), tree)
 
-    def everywhere(self, tree: PyTree) -> PyTree:
-        """Arrays, whole on every device (keys too)."""
+    def replicate(self, tree: PyTree) -> PyTree:
+        """Arrays, copied to every device (keys too)."""
         return jax.tree.map(lambda a: put(a, self.sharding()), tree)
 
-    def gathered(self, tree: PyTree) -> PyTree:
-        """Arrays of the host again, whole, in every process."""
+    def gather(self, tree: PyTree) -> PyTree:
+        """Complete NumPy arrays, in every process."""
         arrays, treedef = jax.tree.flatten(tree)
         if not all(map(_readable, arrays)):
-            arrays = _joining(self.sharding())(arrays)
+            arrays = _gathering(self.sharding())(arrays)
         return treedef.unflatten([np.asarray(a) for a in arrays])
 
-    def _home(self, a: Any) -> NamedSharding:
-        """Cut along the longest axis that the devices divide, or whole."""
+    def _sharding_of(self, a: Any) -> NamedSharding:
+        """Along the longest axis that the number of devices divides, or a copy."""
         shape = np.shape(a)
-        if self.cut and np.prod(shape, dtype=int) >= LARGE:
+        if self.cut and np.prod(shape, dtype=int) >= MIN_SHARDED_SIZE:
             for axis in np.argsort([-s for s in shape], kind="stable"):
                 if shape[axis] % self.count == 0:
                     spec = [None] * len(shape)
@@ -107,7 +112,7 @@ class Layout:
 
 
 def put(a: Any, sharding: NamedSharding) -> jax.Array:
-    """An array that every process has, as one of all of them; each takes its part."""
+    """A sharded array from one that every process holds; each takes its part."""
     if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
         numbers = put(jax.random.key_data(a), sharding)
         return jax.random.wrap_key_data(numbers, impl=jax.random.key_impl(a))
@@ -122,6 +127,6 @@ def _readable(a: jax.Array) -> bool:
 
 
 @functools.cache
-def _joining(whole: NamedSharding) -> Callable[[list], list]:
-    """A program that puts arrays together, compiled once for each set of shapes."""
-    return jax.jit(lambda arrays: arrays, out_shardings=whole)
+def _gathering(copied: NamedSharding) -> Callable[[list], list]:
+    """A program that gathers arrays, compiled once for each set of shapes."""
+    return jax.jit(lambda arrays: arrays, out_shardings=copied)

@@ -1,13 +1,13 @@
 r"""Many runs as one: seeds, row weights and numeric settings along a member axis.
 
-A run is described by a function `build(member, shared) -> Plan` of what is the member's
-own (a key, weights, a rate, ...) and what all share (the data). Everything in `members`
-has a leading axis m; the program is one `vmap` over it, in which those that have
-stopped are frozen. So folds, bootstraps, ensembles and grids are the same thing.
+A function `build(member, shared) -> Plan` describes a run by what is the member's own
+(a key, weights, a rate, ...) and what all members share (the data). Everything in
+`members` has a leading axis m; the program is one `vmap` over it, in which members that
+have stopped are frozen. So folds, bootstraps, ensembles and grids are the same thing.
 
 Small members run side by side, as many at once as `memory` allows; large ones, for
 which that is slower, one after another, through one compiled program either way. With a
-mesh the members are dealt out to its devices, which then need not talk to each other.
+mesh each device gets a share of the members and needs no data of the others.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,16 +26,16 @@ from jaxtyping import Array, Int, PyTree
 from likely.core.checks import InputError
 from likely.core.precision import to_numpy
 from likely.solvers.first_order.stochastic import Loop, Progress
-from likely.solvers.flat import capacity_of
-from likely.solvers.training.checkpoints import Checkpoints, digest, made_with
-from likely.solvers.training.course import Course
-from likely.solvers.training.events import Callback
-from likely.solvers.training.feeds import AbstractFeed
+from likely.solvers.flat import trace_capacity
+from likely.solvers.training.checkpoints import Checkpoints, digest, environment
+from likely.solvers.training.events import Callback, as_callbacks
 from likely.solvers.training.layout import Layout
+from likely.solvers.training.run import TrainingRun
+from likely.solvers.training.sources import AbstractSource
 from likely.typing import DIVERGED, Batch, Key, Solution, State
 
-LARGE = 16 * 2**20
-"""Bytes of one step from which members run one after another."""
+MAX_PARALLEL_BYTES = 16 * 2**20
+"""Bytes of one step beyond which members run one after another."""
 
 
 class Plan(NamedTuple):
@@ -47,8 +47,8 @@ class Plan(NamedTuple):
     data: Batch
     key: Key | None
     state: State = None
-    there: Any = None
-    """How many rows are, if only the first ones: those after them are never drawn."""
+    n_present: Any = None
+    """The number of present rows, if those after them have weight 0 and are not drawn."""
 
 
 Build = Callable[[Any, Any], Plan]
@@ -62,7 +62,6 @@ def train_members(
     mesh: Mesh | None = None,
     memory: int = 2**29,
     at_once: int | None = None,
-    special: "Special | None" = None,
     callbacks: Callback | Sequence[Callback] = (),
     checkpoints: Checkpoints | None = None,
     resume: bool = False,
@@ -75,49 +74,48 @@ def train_members(
         build: a named function of one member and of what is shared, to its `Plan`.
             It is traced, and compiled once for all members.
         members: arrays with a leading axis m (keys, weights, rates, ...).
-        shared: what all members have alike.
-        mesh: devices to deal the members out to.
+        shared: what all members have in common.
+        mesh: devices that share the members.
         memory: bytes that the steps of members side by side may take.
-        at_once: members side by side, if you know better.
-        special: another kind of `Crowd` that runs all of them on the host, if it takes
-            such members.
-        callbacks: as in `Training`, and so are the others.
+        at_once: the number of members side by side, in place of `memory`.
+        callbacks: functions of an `Event`; one that returns True ends the runs.
         checkpoints: where and when to save the runs.
-        resume: whether to go on from the newest checkpoints.
+        resume: whether to continue from the newest checkpoints.
         every: steps between events.
         verbose: whether to show a progress bar.
     """
     m = _count(members)
-    steps = np.max(_limits(build, *_again((members, shared))))
-    capacity = capacity_of(steps)
-    outline = _outline(build, *_shapes(members, shared), capacity)
-    kind: type[Crowd] = Crowd
-    if special is not None and special.fits(outline.loop, outline.model, m):
-        kind, mesh, at_once = special.crowd, None, m
-    size = at_once or outline.at_once(memory)
+    capacity = trace_capacity(np.max(_limits(build, *_clone_keys((members, shared)))))
+    loop, step_bytes = _outline(build, *_shapes(members, shared), capacity)
+    parallel = step_bytes <= MAX_PARALLEL_BYTES
+    size = at_once or (max(1, memory // step_bytes) if parallel else 1)
     devices = 1 if mesh is None else mesh.size
-    groups = -(-m // min(m, size))  # of equal size, so that one program does for all
+    groups = -(-m // min(m, size))  # of equal size, so that they share one program
     size = -(-m // (groups * devices)) * devices
-    audience = (callbacks,) if callable(callbacks) else tuple(callbacks)
-    found = []
+    solutions = []
     for start in range(0, m, size):
         rows = np.minimum(np.arange(start, start + size), m - 1)
         group = jax.tree.map(lambda a, rows=rows: a[rows], members)
-        crowd = kind(build, group, shared, outline.loop, mesh)
-        places = checkpoints
+        own = checkpoints
         if checkpoints is not None and size < m:
-            part = Path(checkpoints.folder) / f"members-{start:06d}"
-            places = replace(checkpoints, folder=part)
-        course = Course(
-            crowd, audience, places, resume=resume, every=every, verbose=verbose
+            folder = Path(checkpoints.folder) / f"members-{start:06d}"
+            own = replace(checkpoints, folder=folder)
+        run = TrainingRun(
+            Members(build, group, shared, loop, mesh),
+            as_callbacks(callbacks),
+            own,
+            resume=resume,
+            every=every,
+            verbose=verbose,
         )
-        found.append(to_numpy(course.run(_about(build, group, shared, mesh))))
+        fingerprint = {} if own is None else _fingerprint(group, shared, mesh)
+        solutions.append(to_numpy(run.run(fingerprint)))
     return jax.tree.map(
-        lambda *a: np.concatenate(a)[:m] if eqx.is_array(a[0]) else a[0], *found
+        lambda *a: np.concatenate(a)[:m] if eqx.is_array(a[0]) else a[0], *solutions
     )
 
 
-class Crowd(AbstractFeed):
+class Members(AbstractSource):
     """Members that run side by side."""
 
     def __init__(
@@ -125,105 +123,90 @@ class Crowd(AbstractFeed):
     ):
         layout = Layout.of(mesh, cut=False)
         self.mesh = None if layout is None else layout.mesh
-        self.members, self.shared = self.place(members), shared
+        self.members, self.shared = self.to_devices(members), shared
         if self.mesh is not None:
-            whole = NamedSharding(self.mesh, PartitionSpec())
-            self.shared = jax.device_put(shared, whole)
-        self.m = _count(members)
-        limits = _limits(build, *_again((members, shared)))
-        self.limits = self.place(limits)
+            copied = NamedSharding(self.mesh, PartitionSpec())
+            self.shared = jax.device_put(shared, copied)
+        limits = _limits(build, *_clone_keys((members, shared)))
+        self.limits = self.to_devices(limits)
         self.loop = eqx.tree_at(
             lambda loop: loop.stepper.solver.steps, loop, np.asarray(limits).max()
         )
-        self.settings = (build, loop.capacity, self.mesh)
+        self.settings = (build, loop.capacity, self.mesh, _count(members))
         self.progress = self._call("start")
 
     def advance(self, progress: Progress, first: int, until: int) -> Progress:
-        return self._advanced(progress, first, until, self.limits)
+        return self._advance(progress, first, until, self.limits)
 
     def finish(self, progress: Progress) -> Solution:
         found = self._call("finish", progress)
         static = eqx.filter(self.loop.stepper.static, _is_static)
         return eqx.tree_at(lambda s: s.model, found, eqx.combine(found.model, static))
 
-    def rescue(
+    def roll_back(
         self, before: Progress, first: int, after: Progress
     ) -> tuple[Progress, str]:
-        """Take those whose loss was no longer a number back to their last good state."""
-        bad = np.asarray(after.run.reason == DIVERGED)
-        new = bad & np.asarray(before.run.reason != DIVERGED)
+        """Return the members whose loss was not finite to their last good state."""
+        diverged = np.asarray(after.run.reason == DIVERGED)
+        new = diverged & np.asarray(before.run.reason != DIVERGED)
         steps = np.asarray(after.run.step)
         limits = np.where(new, steps - 1, np.asarray(self.limits))
-        until = int(steps.max())
-        again = self._advanced(
-            before, first, until, self.place(jnp.asarray(limits, jnp.int32))
-        )
-        early = new & (steps - 1 <= first)  # their last good state is the one before
-        choice = jnp.asarray(new), jnp.asarray(early)
+        limits = self.to_devices(jnp.asarray(limits, jnp.int32))
+        again = self._advance(before, first, int(steps.max()), limits)
+        early = new & (steps - 1 <= first)  # their last good state is `before`
+        choose_new, choose_before = jnp.asarray(new), jnp.asarray(early)
 
-        def chosen(a: Array, b: Array, c: Array) -> Array:
+        def choose(a: Array, b: Array, c: Array) -> Array:
             wide = (slice(None),) + (None,) * (a.ndim - 1)
-            kept = jnp.where(choice[1][wide], b, c)
-            return jnp.where(choice[0][wide], kept, a)
+            kept = jnp.where(choose_before[wide], b, c)
+            return jnp.where(choose_new[wide], kept, a)
 
-        run = after.run._replace(
-            params=jax.tree.map(
-                chosen, after.run.params, before.run.params, again.run.params
-            )
+        params = jax.tree.map(
+            choose, after.run.params, before.run.params, again.run.params
         )
-        who = ", ".join(map(str, np.flatnonzero(new)[:5]))
-        message = f"The loss of {new.sum()} members became no number ({who} ...)."
-        return after._replace(run=run), message
+        names = ", ".join(map(str, np.flatnonzero(new)[:5]))
+        more = ", ..." if new.sum() > 5 else ""
+        message = f"The loss became NaN or infinite for members {names}{more}."
+        return after._replace(run=after.run._replace(params=params)), message
 
-    def place(self, tree: PyTree) -> PyTree:
-        """Where the members are."""
+    def to_devices(self, tree: PyTree) -> PyTree:
+        """Arrays with a leading axis m, on the devices of their members."""
         tree = jax.tree.map(jnp.asarray, tree)
         if self.mesh is None:
             return tree
-        spread = NamedSharding(self.mesh, PartitionSpec(self.mesh.axis_names[0]))
-        return jax.device_put(tree, spread)
+        by_member = NamedSharding(self.mesh, PartitionSpec(self.mesh.axis_names[0]))
+        return jax.device_put(tree, by_member)
 
     def gather(self, tree: PyTree) -> PyTree:
         return tree
 
-    def most(self) -> None:
+    def max_steps(self) -> None:
         return None
 
     def close(self) -> None:
         pass
 
-    def _advanced(self, progress, first: int, until: int, limits: Array) -> Progress:
+    def _advance(self, progress, first: int, until: int, limits: Array) -> Progress:
         bounds = jnp.asarray([first, until, self.loop.solver.steps], jnp.int32)
         return self._call("advance", progress, limits, bounds)
 
-    def given(self) -> tuple[PyTree, PyTree]:
-        """What is the members' own, and what they share."""
-        return _again((self.members, self.shared))
-
-    def _call(self, what: str, *args: Any) -> Any:
-        return _call(what, *self.settings, self.m, *self.given(), *args)
-
-
-class Special(NamedTuple):
-    """Another kind of crowd, for some members."""
-
-    crowd: type[Crowd]
-    fits: Callable[[Loop, Any, int], bool]
-    """Of a member's loop and model, with shapes for arrays, and how many there are."""
+    def _call(self, task: str, *args: Any) -> Any:
+        given = _clone_keys((self.members, self.shared))
+        return _call(task, *self.settings, *given, *args)
 
 
 @eqx.filter_jit
-def _call(what: str, build, capacity, mesh, m: int, members, shared, *args) -> Any:  # noqa: PLR0917
-    """Start, advance or finish all members, on one device or dealt out."""
+def _call(task: str, build, capacity, mesh, m: int, members, shared, *args) -> Any:  # noqa: PLR0917
+    """Start, advance or finish all members, on one device or several."""
 
     def one(member, shared, *args):
-        if what == "advance":
+        if task == "advance":
             progress, limit, bounds = args
             limits = limit, bounds[2]
-            loop, _ = member_loop(build, capacity, member, shared, limits)
+            loop, _ = _member_loop(build, capacity, member, shared, limits)
             return loop.advance(progress, bounds[0], bounds[1])
-        loop, plan = member_loop(build, capacity, member, shared, None)
-        if what == "finish":
+        loop, plan = _member_loop(build, capacity, member, shared, None)
+        if task == "finish":
             return eqx.filter(loop.finish(*args), eqx.is_array)
         return loop.start(plan.model, plan.state)
 
@@ -253,18 +236,27 @@ def _plan(build: Build, member: Any, shared: Any) -> Plan:
     if not isinstance(plan, tuple) or len(plan) not in (5, 6, 7):
         raise InputError(
             "build(member, shared) has to return a Plan(solver, objective, model, data, "
-            "key, state, there)."
+            "key, state, n_present)."
         )
     return Plan(*plan)
 
 
-def member_loop(
+def _member_loop(
     build: Build, capacity: int, member: Any, shared: Any, limits: tuple | None
 ) -> tuple[Loop, Plan]:
-    """The loop of a member, and its plan; the limits are its own and the largest."""
+    """The loop of a member, and its plan.
+
+    Args:
+        build: makes the plan.
+        capacity: length of the trace.
+        member: what is the member's own.
+        shared: what all members have in common.
+        limits: the step limit of this member and the largest of all; None for the
+            member's own in both places.
+    """
     plan = _plan(build, member, shared)
     solver = plan.solver
-    options = {"key": plan.key, "capacity": capacity, "there": plan.there}
+    options = {"key": plan.key, "capacity": capacity, "n_present": plan.n_present}
     if limits is not None:
         solver = eqx.tree_at(lambda s: s.steps, solver, limits[0])
         options["steps"] = limits[1]
@@ -273,7 +265,7 @@ def member_loop(
 
 
 def _is_static(leaf: Any) -> bool:
-    """Neither an array nor the shape of one."""
+    """Whether a leaf is neither an array nor the shape of one."""
     return not eqx.is_array(leaf) and not isinstance(leaf, jax.ShapeDtypeStruct)
 
 
@@ -288,7 +280,7 @@ def _limits(build: Build, members: PyTree, shared: PyTree) -> Int[Array, " m"]:
 
 
 def _count(members: PyTree) -> int:
-    """m, the length of the leading axis of everything."""
+    """The number of members m: the length of the leading axis of every array."""
     sizes = {np.shape(a)[:1] for a in jax.tree.leaves(members)}
     if len(sizes) != 1 or sizes == {()}:
         raise InputError(
@@ -298,53 +290,43 @@ def _count(members: PyTree) -> int:
     return sizes.pop()[0]
 
 
-class Outline(NamedTuple):
-    """What is known of a member before anything is computed."""
-
-    loop: Loop
-    """With shapes in the place of arrays."""
-    model: Any
-    """The same."""
-    each: int
-    """Bytes of all the values of one step."""
-
-    def at_once(self, memory: int) -> int:
-        """How many members to run side by side."""
-        return 1 if self.each > LARGE else max(1, int(memory // self.each))
-
-
 def _shapes(members: PyTree, shared: PyTree) -> tuple[Any, tuple]:
-    """The structure of one member and of what is shared, as something to look up."""
-    one, treedef = jax.tree.flatten((members, shared))
+    """The structure and the shapes of one member and of what is shared; hashable."""
+    arrays, treedef = jax.tree.flatten((members, shared))
     of_members = len(jax.tree.leaves(members))
-    shapes = [(np.shape(a), jnp.asarray(a).dtype) for a in one]
-    first = [(shape[1:], dtype) for shape, dtype in shapes[:of_members]]
-    return treedef, (*first, *shapes[of_members:])
+    shapes = [(np.shape(a), jnp.asarray(a).dtype) for a in arrays]
+    of_one = [(shape[1:], dtype) for shape, dtype in shapes[:of_members]]
+    return treedef, (*of_one, *shapes[of_members:])
 
 
 @lru_cache(maxsize=64)
-def _outline(build: Build, treedef: Any, shapes: tuple, capacity: int) -> Outline:
-    """Trace one step of one member, without computing it."""
+def _outline(
+    build: Build, treedef: Any, shapes: tuple, capacity: int
+) -> tuple[Loop, int]:
+    """The loop of a member, with shapes for arrays, and the bytes of one step.
+
+    One step of one member is traced and not computed.
+    """
 
     def begin(member, shared):
-        loop, plan = member_loop(build, capacity, member, shared, None)
+        loop, plan = _member_loop(build, capacity, member, shared, None)
         loop.solver.check(plan.key)
-        return loop, plan.model
+        return loop
 
     def step(member, shared):
-        loop, plan = member_loop(build, capacity, member, shared, None)
+        loop, plan = _member_loop(build, capacity, member, shared, None)
         progress = loop.start(plan.model, plan.state)
         batch = loop.batch(loop.order(jnp.asarray(0)), jnp.asarray(0))
         moved = loop.stepper.step(progress.run, batch, jnp.asarray(0))
         return eqx.filter(moved, eqx.is_array)
 
     given = treedef.unflatten([jax.ShapeDtypeStruct(*shape) for shape in shapes])
-    loop, model = eqx.filter_eval_shape(begin, *given)
-    return Outline(loop, model, _bytes(jax.make_jaxpr(step)(*given).jaxpr))
+    loop = eqx.filter_eval_shape(begin, *given)
+    return loop, _bytes(jax.make_jaxpr(step)(*given).jaxpr)
 
 
 def _bytes(program: Any) -> int:
-    """Of all intermediate values: more than is alive at a time."""
+    """The size of all intermediate values, which is more than is alive at a time."""
     total = 0
     for equation in program.eqns:
         inner = [p for p in equation.params.values() if hasattr(p, "jaxpr")]
@@ -361,16 +343,17 @@ def _size(aval: Any) -> int:
         return 16 * int(np.prod(aval.shape, dtype=int))
 
 
-def _about(build: Build, members: PyTree, shared: PyTree, mesh: Any) -> dict[str, Any]:
+def _fingerprint(members: PyTree, shared: PyTree, mesh: Any) -> dict[str, Any]:
+    """Digests of the members and the data, and versions."""
     keyless = jax.tree.map(
         lambda a: jax.random.key_data(a) if _is_key(a) else a, (members, shared)
     )
     of = {"members": digest(keyless[0]), "data": digest(keyless[1])}
-    return {"of": of, "with": made_with(Layout.of(mesh, cut=False))}
+    return {"of": of, "with": environment(Layout.of(mesh, cut=False))}
 
 
-def _again(tree: PyTree) -> PyTree:
-    """The same keys once more: a run is a function of them, whenever it is continued."""
+def _clone_keys(tree: PyTree) -> PyTree:
+    """The tree with its keys cloned: every call of a run uses the same keys again."""
     return jax.tree.map(lambda a: jax.random.clone(a) if _is_key(a) else a, tree)
 
 

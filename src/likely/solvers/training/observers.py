@@ -1,14 +1,15 @@
-"""Callbacks that come along: a history, a progress bar, TensorBoard, MLflow."""
+"""Callbacks of the library: a history, a progress bar, TensorBoard, MLflow."""
 
 import math
-import sys
 from os import PathLike
 from typing import Any
 
 from likely.core.checks import InputError
+from likely.core.progress import Bar
 from likely.solvers.training.events import Event
 
-TOLD = ("step", "epoch", "validation")
+MEASURED_KINDS = ("step", "epoch", "validation")
+"""The kinds of events that bring new numbers."""
 
 
 class History:
@@ -18,16 +19,16 @@ class History:
         self.events: list[Event] = []
 
     def __call__(self, event: Event) -> None:
-        """Keep it."""
+        """Keep the event."""
         self.events.append(event)
 
     def __getitem__(self, name: str) -> list[float]:
-        told = [getattr(e, name) for e in self.events if e.kind in TOLD]
-        return [float(value) for value in told if not math.isnan(value)]
+        values = [getattr(e, name) for e in self.events if e.kind in MEASURED_KINDS]
+        return [float(value) for value in values if not math.isnan(value)]
 
     @property
     def kinds(self) -> list[str]:
-        """What happened, in order."""
+        """The kinds of the events, in order."""
         return [event.kind for event in self.events]
 
 
@@ -36,66 +37,43 @@ class ProgressBar:
 
     def __init__(self, console: Any = None):
         self.console = console
-        self.bar: Any = None
-        self.task: Any = None
+        self.bar: Bar | None = None
 
     def __call__(self, event: Event) -> None:
-        """Draw."""
+        """Draw the event."""
         if event.kind == "start":
-            self._open(event)
-        if self.bar is None:
+            self.bar = Bar(event.steps, console=self.console)
+            self.bar.start(event.step)
+        elif self.bar is None:
             return
-        if event.kind == "compiling":
-            self.bar.update(self.task, description="compiling", refresh=True)
         elif event.kind == "stop":
-            self.bar.update(self.task, completed=event.step, description="done")
+            self.bar.update(event.step, "done")
+            self.close()
+        elif event.kind in MEASURED_KINDS:
+            detail = " ".join(f"{k} {v:.4g}" for k, v in event.numbers.items())
+            if event.members > 1:
+                detail += f" ({event.running} of {event.members} running)"
+            self.bar.update(event.step, "training", detail=detail)
+
+    def close(self) -> None:
+        """Stop drawing, also where a run ends by an error."""
+        if self.bar is not None:
             self.bar.stop()
             self.bar = None
-        elif event.kind in TOLD:
-            words = " ".join(f"{k} {v:.4g}" for k, v in event.numbers.items())
-            if event.members > 1:
-                words += f" ({event.running} of {event.members} running)"
-            self.bar.update(
-                self.task, completed=event.step, description="training", words=words
-            )
-
-    def _open(self, event: Event) -> None:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-        )
-
-        self.bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[words]}"),
-            console=self.console or Console(file=sys.stderr),
-            transient=False,
-        )
-        self.task = self.bar.add_task(
-            "starting", total=event.steps, completed=event.step, words=""
-        )
-        self.bar.start()
 
 
 class TensorBoard:
     """Writes the numbers of every event where TensorBoard looks for them.
 
-    Needs `tensorboardX` or PyTorch, whichever is there.
+    Needs `tensorboardX` or PyTorch, whichever is installed.
     """
 
     def __init__(self, folder: str | PathLike):
         self.writer = _summary_writer()(str(folder))
 
     def __call__(self, event: Event) -> None:
-        """Write."""
-        if event.kind in TOLD:
+        """Write the numbers of the event."""
+        if event.kind in MEASURED_KINDS:
             for name, value in event.numbers.items():
                 self.writer.add_scalar(name, value, event.step)
         elif event.kind == "stop":
@@ -133,14 +111,14 @@ class MLflow:
         self.settings, self.own = settings or {}, False
 
     def __call__(self, event: Event) -> None:
-        """Log."""
+        """Log the numbers of the event."""
         if event.kind == "start":
             self.own = self.client.active_run() is None
             if self.own:
                 self.client.start_run()
             if self.settings:
                 self.client.log_params(self.settings)
-        elif event.kind in TOLD:
+        elif event.kind in MEASURED_KINDS:
             self.client.log_metrics(event.numbers, step=event.step)
         elif event.kind == "stop":
             self.client.set_tag("status", event.message)

@@ -1,23 +1,23 @@
-"""Several processes that run one training: who writes, and what is agreed on."""
+"""Several processes that train together: which one writes, and what they agree on."""
 
 import jax
 import numpy as np
 
 
-def several() -> bool:
+def multiple_processes() -> bool:
     """Whether there is more than one process."""
     return jax.process_count() > 1
 
 
-def is_first() -> bool:
-    """Whether this is the process that writes and draws."""
+def is_main_process() -> bool:
+    """Whether this is the process that writes files and draws."""
     return jax.process_index() == 0
 
 
-def agreed(yes: bool) -> bool:
-    """What the first process thinks."""
-    if not several():
-        return yes
+def broadcast_from_main(flag: bool) -> bool:
+    """The flag of the main process; also a barrier that all processes wait at."""
+    if not multiple_processes():
+        return flag
     from jax.experimental.multihost_utils import broadcast_one_to_all
 
-    return bool(broadcast_one_to_all(np.asarray(yes)))
+    return bool(broadcast_one_to_all(np.asarray(flag)))

@@ -1,4 +1,4 @@
-"""Rows that do not fit in memory: arrays that are mapped and not loaded."""
+"""Rows that do not fit in memory: arrays mapped from files and not loaded."""
 
 import json
 import os
@@ -12,14 +12,14 @@ from likely.core.checks import InputError
 from likely.typing import Batch
 
 WINDOW = 4096
-"""Rows that stand together on the disk and are read together."""
+"""Consecutive rows of a file that are read together."""
 
 
 class Stream:
-    """Rows on disk, in the place of a `Batch`.
+    """Rows on disk, given to `Training` in place of a `Batch`.
 
     Args:
-        x: (n, ...) inputs: an array, by custom `np.load(path, mmap_mode="r")`.
+        x: (n, ...) inputs: an array, usually `np.load(path, mmap_mode="r")`.
         y: (n, ...) targets.
         w: (n,) row weights, or None for ones.
         window: rows that are read together.
@@ -33,19 +33,19 @@ class Stream:
                 f"x has {len(x)} rows, y has {self.n}"
                 f"{'' if w is None else f' and w has {len(w)}'}; give as many of each."
             )
-        total = self.n if w is None else sum(np.sum(p) for p in _pieces(w))
+        total = self.n if w is None else sum(np.sum(p) for p in _parts(w))
         self.total_weight = float(total)
         if not self.total_weight > 0:
             raise InputError("the weights sum to zero; there is no row to learn from.")
 
     @property
     def mean_weight(self) -> float:
-        """Of all rows."""
+        """The mean weight of all rows."""
         return self.total_weight / self.n
 
     @classmethod
     def open(cls, folder: str | os.PathLike, **options: Any) -> "Stream":
-        """What `Stream.write` wrote."""
+        """Open what `Stream.write` wrote."""
         path = Path(folder)
         parts = json.loads((path / "stream.json").read_text("utf-8"))
         arrays = {
@@ -58,7 +58,7 @@ class Stream:
 
     @classmethod
     def write(cls, folder: str | os.PathLike, chunks: Iterable[tuple]) -> "Stream":
-        """Put chunks of (x, y) or (x, y, w) on disk, one after another, and open them.
+        """Write chunks of (x, y) or (x, y, w) to disk, one after another, and open them.
 
         For tables that can only be read from front to back.
         """
@@ -69,7 +69,7 @@ class Stream:
         try:
             for chunk in chunks:
                 for name, rows in zip(("x", "y", "w"), chunk, strict=False):
-                    rows = np.ascontiguousarray(_single(np.asarray(rows)))
+                    rows = np.ascontiguousarray(_as_float32(np.asarray(rows)))
                     part = parts.setdefault(
                         name, {"dtype": rows.dtype.str, "shape": [0, *rows.shape[1:]]}
                     )
@@ -90,14 +90,14 @@ class Stream:
         return cls.open(folder)
 
     def rows(self, rows: np.ndarray) -> Batch:
-        """Some rows, in this order, in memory; n stands for a missing one."""
+        """These rows, in this order, in memory; the number n means a missing row."""
         present = rows < self.n
         at = np.where(present, rows, 0)
         order = np.argsort(at, kind="stable")
 
         def read(a: Any) -> np.ndarray:
-            """In the order of the disk, a window at a time, to their places."""
-            first = _single(np.asarray(a[:1]))
+            """Read in the order of the file, a window at a time."""
+            first = _as_float32(np.asarray(a[:1]))
             found = np.empty((len(rows), *first.shape[1:]), first.dtype)
             for start in range(0, len(rows), WINDOW):
                 some = order[start : start + WINDOW]
@@ -110,11 +110,11 @@ class Stream:
         return Batch(read(self.x), read(self.y), np.where(present, w, np.float32(0)))
 
 
-def _pieces(a: Any) -> Iterable[np.ndarray]:
+def _parts(a: Any) -> Iterable[np.ndarray]:
     for start in range(0, len(a), 2**20):
         yield np.asarray(a[start : start + 2**20], np.float64)
 
 
-def _single(a: np.ndarray) -> np.ndarray:
-    """Numbers as networks take them: float32."""
+def _as_float32(a: np.ndarray) -> np.ndarray:
+    """Float64 rows as float32, which networks compute in; others as they are."""
     return a.astype(np.float32) if a.dtype == np.float64 else a

@@ -1,8 +1,7 @@
-r"""Training: a first-order solver run from the host, piece by piece.
+r"""Training: a first-order solver with callbacks, checkpoints and several devices.
 
-The mathematics is all in `solvers.stochastic`; where the pieces are cut changes no
-bit. In between the host looks: it tells callbacks, saves checkpoints, stops when asked
-to, and says what happened where a loss was no longer a number.
+The steps are those of `first_order.stochastic`, computed in segments; where they are
+cut changes no bit. Between segments callbacks are notified and checkpoints saved.
 """
 
 from collections.abc import Sequence
@@ -16,32 +15,33 @@ from jaxtyping import PyTree
 
 from likely.core.compiling import lean_jit
 from likely.solvers.first_order.stochastic import Loop, Progress
-from likely.solvers.flat import capacity_of
-from likely.solvers.training.checkpoints import Checkpoints, made_of
-from likely.solvers.training.course import Course
-from likely.solvers.training.events import Callback
-from likely.solvers.training.feeds import Resident
+from likely.solvers.flat import trace_capacity
+from likely.solvers.training.checkpoints import Checkpoints, fingerprint_of
+from likely.solvers.training.events import Callback, as_callbacks
 from likely.solvers.training.layout import Layout
-from likely.solvers.training.reading import Reading, Streamed
+from likely.solvers.training.reading import StreamBatches, StreamSource
+from likely.solvers.training.run import TrainingRun
+from likely.solvers.training.sources import AbstractSource, ArraySource
 from likely.solvers.training.stream import Stream
 from likely.typing import Batch, Key, Solution, State
 
 
 @dataclass(frozen=True)
 class Training:
-    """A first-order solver with an audience, a memory on disk, and devices.
+    """A first-order solver with callbacks, checkpoints and several devices.
 
-    A `Solver` as any other: `recipe.fit(..., solver=Training(Adam(...), verbose=True))`.
+    It is used like any other solver:
+    `recipe.fit(..., solver=Training(Adam(...), verbose=True))`.
 
     Args:
         solver: one of the first-order solvers.
-        callbacks: functions of an `Event`; one that returns "stop" ends the run.
+        callbacks: functions of an `Event`; one that returns True ends the run.
         checkpoints: where and when to save the run.
-        resume: whether to go on from the newest checkpoint, if there is one.
+        resume: whether to continue from the newest checkpoint, if there is one.
         mesh: devices that share each batch, along the first axis of the mesh.
-        cut: whether large parameters are cut over the devices as well.
+        cut: whether large parameters are sharded over the devices as well.
         every: steps between events. None: one block (an epoch, or several short ones)
-            where there are callbacks; else as often as a bar needs.
+            where there are callbacks; else as often as a progress bar needs.
         verbose: whether to show a progress bar.
     """
 
@@ -66,47 +66,50 @@ class Training:
         """Minimise the objective over the parameters of the model."""
         self.solver.check(key)
         layout = Layout.of(self.mesh, self.cut)
-        feed = _feed(
+        source = _source(
             self.solver, objective, model, data, key=key, state=state, layout=layout
         )
-        saves, given = self.checkpoints is not None, self.callbacks
-        about = made_of(feed.loop, key, model, layout) if saves else {}
-        course = Course(
-            feed,
-            (given,) if callable(given) else tuple(given),
+        fingerprint: dict[str, Any] = {}
+        if self.checkpoints is not None:
+            fingerprint = fingerprint_of(source.loop, key, model, layout)
+        run = TrainingRun(
+            source,
+            as_callbacks(self.callbacks),
             self.checkpoints,
             resume=self.resume,
             every=self.every,
             verbose=self.verbose,
         )
         try:
-            return course.run(about)
+            return run.run(fingerprint)
         finally:
-            feed.close()
+            source.close()
 
 
-def _feed(solver: Any, objective: Any, model: Any, data: Any, **options: Any):
-    """The loop, where it starts, and where its batches come from."""
-    layout, capacity = options["layout"], capacity_of(solver.steps)
-    stream, reading, extra = data, None, {}
+def _source(
+    solver: Any, objective: Any, model: Any, data: Any, **options: Any
+) -> AbstractSource:
+    """The loop, the progress before its first step, and where its batches come from."""
+    layout, capacity = options["layout"], trace_capacity(solver.steps)
+    stream, batches, extra = data, None, {}
     if isinstance(stream, Stream):
-        reading = Reading(stream, options["key"], solver, layout)
+        batches = StreamBatches(stream, options["key"], solver, layout)
         extra = {"n": stream.n, "mean_weight": np.float32(stream.mean_weight)}
-        data = reading.batch(0)
+        data = batches.batch(0)
     elif layout is not None and solver.batch_size is None:
-        data = layout.filled(data)
+        data = layout.pad_rows(data)
     parts = (solver, objective, model, data, options["state"], options["key"])
     if layout is not None:
-        parts = _spread(layout, parts)
+        parts = _replicate(layout, parts)
     loop, progress = _start(parts, capacity=capacity, layout=layout, **extra)
-    if reading is None:
-        return Resident(loop, progress)
-    return Streamed(loop, progress, reading)
+    if batches is None:
+        return ArraySource(loop, progress)
+    return StreamSource(loop, progress, batches)
 
 
-def _spread(layout: Layout, tree: PyTree) -> PyTree:
+def _replicate(layout: Layout, tree: PyTree) -> PyTree:
     arrays, rest = eqx.partition(tree, eqx.is_array)
-    return eqx.combine(layout.everywhere(arrays), rest)
+    return eqx.combine(layout.replicate(arrays), rest)
 
 
 @lean_jit
@@ -115,5 +118,5 @@ def _start(parts: tuple, **options: Any) -> tuple[Loop, Progress]:
     loop = Loop.of(solver, objective, model, data, key=key, **options)
     progress, layout = loop.start(model, state), loop.layout
     if layout is not None:
-        progress = progress._replace(run=layout.keep(progress.run))
+        progress = progress._replace(run=layout.shard_run(progress.run))
     return loop, progress

@@ -1,4 +1,4 @@
-"""The report: one page that opens anywhere, asks the network for nothing, runs no script."""
+"""The report: one HTML page that works offline and runs no script."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from likely.workbench.report.sections import escape
 from likely.workbench.report.style import CSS, FRAGMENT
 
 PARTS = (
-    ("ladder", "The ladder", sections.ladder),
+    ("ladder", "Comparison of models", sections.comparison),
     ("findings", "Findings", sections.findings),
-    ("simple", "What the simplest model says", sections.simple),
+    ("simple", "Coefficients of a linear model", sections.coefficients),
     ("calibration", "Calibration and coverage", sections.calibration),
-    ("columns", "Columns that matter", sections.importance),
+    ("columns", "Importance and effects of columns", sections.importance),
     ("data", "The data", sections.data),
     ("reproduce", "How to reproduce this", sections.reproduce),
 )
@@ -44,8 +44,8 @@ def page(result: Any) -> str:
 
 
 def fragment(result: Any) -> str:
-    """The verdict and the ladder, for notebooks."""
-    inside = f"{_verdict(result)}{sections.ladder(result)}"
+    """The verdict and the comparison of models as HTML, for notebooks."""
+    inside = f"{_verdict(result)}{sections.comparison(result)}"
     return f'<style>{FRAGMENT}</style><div class="likely">{inside}</div>'
 
 

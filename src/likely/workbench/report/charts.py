@@ -1,4 +1,4 @@
-"""Pictures as SVG text: small, without scripts, in the colours of the page around them."""
+"""Charts as SVG text: small, without scripts, in the colours of the page."""
 
 import html
 import math
@@ -12,7 +12,7 @@ LEFT, RIGHT, TOP, BOTTOM = 46, 10, 10, 34
 
 
 class Axes:
-    """A rectangle with two scales; what is drawn is kept until `svg`."""
+    """Axes of a chart; what is drawn is collected until `svg`."""
 
     def __init__(
         self,
@@ -23,51 +23,51 @@ class Axes:
         size: tuple[int, int] = (WIDTH, HEIGHT),
         left: int = LEFT,
     ):
-        self.x, self.y = _open(x), _open(y)
+        self.x, self.y = _widened(x), _widened(y)
         self.labels, (self.width, self.height), self.left = labels, size, left
         self.drawn: list[str] = []
 
-    def place(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Where a point is drawn."""
+    def pixels(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The pixel coordinates of points."""
         px = (np.asarray(x, float) - self.x[0]) / (self.x[1] - self.x[0])
         py = (np.asarray(y, float) - self.y[0]) / (self.y[1] - self.y[0])
         px = self.left + px * (self.width - self.left - RIGHT)
         return px, self.height - BOTTOM - py * (self.height - TOP - BOTTOM)
 
     def line(self, x: Any, y: Any, style: str = "line") -> None:
-        """A line through points."""
+        """Draw a line through points."""
         points = " ".join(
-            f"{a:.1f},{b:.1f}" for a, b in zip(*self.place(x, y), strict=True)
+            f"{a:.1f},{b:.1f}" for a, b in zip(*self.pixels(x, y), strict=True)
         )
         self.drawn.append(f'<polyline class="{style}" points="{points}"/>')
 
     def band(self, x: Any, low: Any, high: Any) -> None:
-        """The area between two lines."""
-        ax, ay = self.place(x, low)
-        bx, by = self.place(x, high)
+        """Draw the area between two lines."""
+        ax, ay = self.pixels(x, low)
+        bx, by = self.pixels(x, high)
         pairs = [*zip(ax, ay, strict=True), *zip(bx[::-1], by[::-1], strict=True)]
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in pairs)
         self.drawn.append(f'<polygon class="band" points="{points}"/>')
 
     def dots(self, x: Any, y: Any, style: str = "dot", r: float | int = 3) -> None:
-        """A disc at each point."""
-        for a, b in zip(*self.place(x, y), strict=True):
+        """Draw a disc at each point."""
+        for a, b in zip(*self.pixels(x, y), strict=True):
             self.drawn.append(
                 f'<circle class="{style}" cx="{a:.1f}" cy="{b:.1f}" r="{r}"/>'
             )
 
     def bars(self, x: Any, width: float | int, y: Any) -> None:
-        """Columns from zero."""
+        """Draw bars from zero."""
         zero = max(self.y[0], 0.0)
         for a, value in zip(np.asarray(x, float), np.asarray(y, float), strict=True):
-            (x0, x1), (y0, y1) = self.place([a, a + width], [zero, value])
+            (x0, x1), (y0, y1) = self.pixels([a, a + width], [zero, value])
             self.drawn.append(
                 f'<rect class="bar" x="{x0:.1f}" y="{min(y0, y1):.1f}" '
                 f'width="{max(x1 - x0 - 1, 0.5):.1f}" height="{abs(y1 - y0):.1f}"/>'
             )
 
     def svg(self, title: str, *, ticks: tuple[bool, bool] = (True, True)) -> str:
-        """The picture; the title is what a screen reader says."""
+        """The chart as SVG; screen readers read the title."""
         parts = [*self._frame(ticks), *self.drawn]
         name = html.escape(title, quote=True)
         return (
@@ -79,12 +79,12 @@ class Axes:
         found = []
         if ticks[0]:
             for value in nice_ticks(*self.x):
-                (px,), (py,) = self.place([value], [self.y[0]])
+                (px,), (py,) = self.pixels([value], [self.y[0]])
                 found.append(_rule(px, TOP, px, py))
                 found.append(_text(px, py + 13, number(value), "middle"))
         if ticks[1]:
             for value in nice_ticks(*self.y):
-                (px,), (py,) = self.place([self.x[0]], [value])
+                (px,), (py,) = self.pixels([self.x[0]], [value])
                 found.append(_rule(px, py, self.width - RIGHT, py))
                 found.append(_text(px - 5, py + 3.5, number(value), "end"))
         middle = (self.left + self.width - RIGHT) / 2
@@ -109,7 +109,7 @@ def rows_chart(
     label: str,
     marked: int | None = None,
 ) -> str:
-    """One row a name: a dot with a line from low to high; zero is a line."""
+    """A chart with one row for each name: a dot, and a line from low to high."""
     n, step = len(names), 24
     ends = [*lows, *highs, 0.0]
     finite = [e for e in ends if math.isfinite(e)]
@@ -124,17 +124,17 @@ def rows_chart(
     )
     axes.line([0, 0], [-0.6, n - 0.4], "zero")
     for i, name in enumerate(names):
-        _, (py,) = axes.place([0], [i])
+        _, (py,) = axes.pixels([0], [i])
         axes.drawn.append(_text(190, py + 3.5, _short(name), "end"))
         axes.line([lows[i], highs[i]], [i, i], "whisker")
         axes.dots([values[i]], [i], "dot best" if i == marked else "dot", 4)
     return axes.svg(title, ticks=(True, False))
 
 
-def nice_ticks(low: float | int, high: float | int, most: int = 6) -> list[float]:
-    """Round numbers between two ends."""
+def nice_ticks(low: float | int, high: float | int, limit: int = 6) -> list[float]:
+    """At most so many round numbers between two ends."""
     low, high = min(low, high), max(low, high)
-    raw = (high - low) / most
+    raw = (high - low) / limit
     if not 1e-300 < raw < 1e300:
         return []
     power = 10.0 ** math.floor(math.log10(raw))
@@ -145,7 +145,7 @@ def nice_ticks(low: float | int, high: float | int, most: int = 6) -> list[float
 
 
 def number(value: float | int) -> str:
-    """A number as people write it."""
+    """A number as text, with at most four digits."""
     if value == 0 or abs(value) < 1e-300:
         return "0"
     if abs(value) >= 1e6 or abs(value) < 1e-3:
@@ -153,7 +153,8 @@ def number(value: float | int) -> str:
     return f"{value:.4g}"
 
 
-def _open(ends: tuple[Any, Any]) -> tuple[Any, Any]:
+def _widened(ends: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Two different, finite ends of an axis."""
     a, b = (float(e) if math.isfinite(e) else 0.0 for e in ends)
     room = max(0.5, 1e-6 * abs(a))
     return (a, b) if a != b else (a - room, a + room)
@@ -166,8 +167,8 @@ def _rule(x0: float | int, y0: float | int, x1: float | int, y1: float | int) ->
 
 
 def _text(x: float | int, y: float | int, text: str, anchor: str) -> str:
-    said = html.escape(text)
-    return f'<text class="label" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{said}</text>'
+    safe = html.escape(text)
+    return f'<text class="label" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{safe}</text>'
 
 
 def _short(name: str) -> str:

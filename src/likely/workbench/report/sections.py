@@ -1,4 +1,4 @@
-"""The parts of the page, each from the report and the held-out rows."""
+"""The sections of the report, each from the report data and the held-out predictions."""
 
 import html
 import shlex
@@ -12,12 +12,14 @@ from likely.workbench.quantiles import MIDDLE
 from likely.workbench.report.charts import Axes, number, rows_chart
 from likely.workbench.result import mean_size
 
-POINTS = 400
-MANY_CLASSES = 12
+MAX_POINTS = 400
+"""The largest number of points of a scatter plot."""
+MAX_CONFUSION_CLASSES = 12
+"""The largest number of classes of a confusion matrix."""
 
 
 def escape(text: Any) -> str:
-    """Text that is safe inside a page."""
+    """Text that is safe inside HTML."""
     return html.escape(str(text), quote=True)
 
 
@@ -28,7 +30,7 @@ def table(
     best: int | None = None,
     text: Sequence[int] = (),
 ) -> str:
-    """An HTML table; cells are escaped here."""
+    """An HTML table; its cells are escaped."""
     kind = [' class="text"' if j in text else "" for j in range(len(head))]
     top = "".join(
         f'<th scope="col"{k}>{escape(name)}</th>'
@@ -48,14 +50,14 @@ def table(
 
 
 def figure(svg: str, caption: str, wide: bool = False) -> str:
-    """A picture with what it shows; on a phone a wide one can be moved sideways."""
+    """A chart with a caption; on a phone a wide one scrolls sideways."""
     kind = ' class="wide"' if wide else ""
-    said = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return f"<figure{kind}>{svg}{said}</figure>"
+    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f"<figure{kind}>{svg}{below}</figure>"
 
 
-def ladder(result: Any) -> str:
-    """The rungs: scores, gains, and a picture of both."""
+def comparison(result: Any) -> str:
+    """Scores and gains of all models, and a chart of the gains."""
     rows = result.report["ladder"]
     best = next(
         i for i, r in enumerate(rows) if r["name"] == result.report["winner"]["name"]
@@ -80,8 +82,8 @@ def ladder(result: Any) -> str:
         gains,
         [g - e for g, e in zip(gains, errors, strict=True)],
         [g + e for g, e in zip(gains, errors, strict=True)],
-        title="Gain of each model over the null model, in nats a row, with two errors",
-        label="nats a row gained over the null model (± 2 errors)",
+        title="Gain over the null model, in nats per row, with two standard errors",
+        label="nats per row gained over the null model (± 2 standard errors)",
         marked=best,
     )
     skipped = "".join(
@@ -107,8 +109,8 @@ def _cell(value: Any) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
-def simple(result: Any) -> str:
-    """Coefficients of the simplest model."""
+def coefficients(result: Any) -> str:
+    """Coefficients of an unpenalised linear model."""
     found = result.report["simple"]
     if not found["rows"]:
         why = found["refusal"] or "it could not be fitted"
@@ -135,17 +137,15 @@ def simple(result: Any) -> str:
         label="coefficient (95 % interval)",
     )
     more = f" The first 60 of {len(rows)} are listed." if len(rows) > 60 else ""
-    say = (
+    text = (
         f"<p>{escape(found['title'][0].upper() + found['title'][1:])}, fitted to all rows "
         "without a penalty. Numbers are scaled to variance 1, so the sizes of "
         f"coefficients can be compared.{more}</p>"
     )
     head = ["column", "estimate", "error", "low 95 %", "high 95 %", "p"]
     detail = table(head, cells, "Estimates, standard errors, intervals, p-values")
-    caption = (
-        "Columns whose interval misses zero tell something that the others do not."
-    )
-    return say + figure(chart, caption, wide=True) + detail
+    caption = "A column whose interval excludes zero carries information that the others lack."
+    return text + figure(chart, caption, wide=True) + detail
 
 
 def _is_intercept(name: str) -> bool:
@@ -159,30 +159,35 @@ def _p(p: Any) -> str:
 
 
 def calibration(result: Any) -> str:
-    """Are its probabilities frequencies; do its intervals cover?"""
+    """Calibration of the probabilities, and coverage of the intervals or sets."""
     winner = result.report["winner"]
     asked, share = 100 * winner["coverage_asked"], 100 * winner["coverage"]
     what = "sets" if result.table.target.is_class else "intervals"
     unit = " classes" if result.table.target.is_class else " wide"
-    say = (
+    text = (
         f"<p>Conformal {what} of {asked:.0f} % covered {share:.1f} % of held-out rows and "
         f"are {mean_size(winner['size'], unit)}.</p>"
     )
-    held = result.held[winner["name"]]
-    y, w = result.table.y[held.rows], result.table.w[held.rows]
-    if held.probs is None:
+    predictions = result.held_out[winner["name"]]
+    y, w = result.table.y[predictions.rows], result.table.w[predictions.rows]
+    if predictions.probs is None:
         return (
-            say + f'<div class="grid2">{_pit(held, w)}{_scatter(result, held, y)}</div>'
+            text
+            + f'<div class="grid2">{_pit(predictions, w)}{_scatter(result, predictions, y)}</div>'
         )
-    pictures = [_reliability(result, held, y, w)]
-    if held.probs.shape[1] == 2:
-        pictures += _curves(held, y, w)
-    tail = _confusion(result, held, y, w) if held.probs.shape[1] <= MANY_CLASSES else ""
-    return say + f'<div class="grid2">{"".join(pictures)}</div>' + tail
+    pictures = [_reliability(result, predictions, y, w)]
+    if predictions.probs.shape[1] == 2:
+        pictures += _curves(predictions, y, w)
+    tail = (
+        _confusion(result, predictions, y, w)
+        if predictions.probs.shape[1] <= MAX_CONFUSION_CLASSES
+        else ""
+    )
+    return text + f'<div class="grid2">{"".join(pictures)}</div>' + tail
 
 
-def _pit(held: Any, w: np.ndarray) -> str:
-    found = evaluate.uniformity(held.pit, w)
+def _pit(predictions: Any, w: np.ndarray) -> str:
+    found = evaluate.uniformity(predictions.pit, w)
     b = len(found.share)
     axes = Axes((0, 1), (0, 1.1 * max(found.share)), labels=("F(y)", "share of rows"))
     axes.bars(np.arange(b) / b, 1 / b, found.share)
@@ -194,28 +199,29 @@ def _pit(held: Any, w: np.ndarray) -> str:
     return figure(axes.svg("Histogram of the probability integral transform"), caption)
 
 
-def _scatter(result: Any, held: Any, y: np.ndarray) -> str:
-    pick = np.linspace(0, len(y) - 1, min(POINTS, len(y))).round().astype(int)
-    said = held.quantiles[pick, MIDDLE]
-    seen = y[pick]
-    low, high = np.quantile(np.concatenate([said, seen]), [0.002, 0.998])
-    inside = (said >= low) & (said <= high) & (seen >= low) & (seen <= high)
+def _scatter(result: Any, predictions: Any, y: np.ndarray) -> str:
+    pick = np.linspace(0, len(y) - 1, min(MAX_POINTS, len(y))).round().astype(int)
+    predicted, true = predictions.quantiles[pick, MIDDLE], y[pick]
+    low, high = np.quantile(np.concatenate([predicted, true]), [0.002, 0.998])
+    inside = (np.minimum(predicted, true) >= low) & (
+        np.maximum(predicted, true) <= high
+    )
     name = result.table.target.name
     axes = Axes((low, high), (low, high), labels=(f"predicted {name}", f"true {name}"))
     axes.line([low, high], [low, high], "ideal")
-    axes.dots(said[inside], seen[inside], "faint", 2.5)
+    axes.dots(predicted[inside], true[inside], "faint", 2.5)
     return figure(
-        axes.svg("Truth against prediction"), "Held-out rows: truth by prediction."
+        axes.svg("True against predicted values"), "Held-out rows: true by predicted."
     )
 
 
-def _reliability(result: Any, held: Any, y: np.ndarray, w: np.ndarray) -> str:
+def _reliability(result: Any, predictions: Any, y: np.ndarray, w: np.ndarray) -> str:
     T = result.report["winner"]["temperature"]
-    after = evaluate.heated(held.probs, T)
+    after = evaluate.heated(predictions.probs, T)
     axes = Axes((0, 1), (0, 1), labels=("confidence", "frequency"))
     axes.line([0, 1], [0, 1], "ideal")
     found = evaluate.reliability(y, after, w, equal="weight", bins=10)
-    before = evaluate.reliability(y, held.probs, w)
+    before = evaluate.reliability(y, predictions.probs, w)
     low = found.frequency - 2 * found.error
     high = found.frequency + 2 * found.error
     for x, a, b in zip(found.confidence, low, high, strict=True):
@@ -224,15 +230,15 @@ def _reliability(result: Any, held: Any, y: np.ndarray, w: np.ndarray) -> str:
     axes.dots(found.confidence, found.frequency)
     now = evaluate.reliability(y, after, w)
     caption = (
-        f"How often it is right, by how sure it was. Expected calibration error "
+        f"Frequency of correct predictions by confidence. Expected calibration error "
         f"{100 * before.expected_error:.1f} points, {100 * now.expected_error:.1f} at "
         f"temperature {T:.2f}."
     )
     return figure(axes.svg("Reliability diagram"), caption)
 
 
-def _curves(held: Any, y: np.ndarray, w: np.ndarray) -> list[str]:
-    curve = evaluate.operating_points(y, held.probs[:, 1], w)
+def _curves(predictions: Any, y: np.ndarray, w: np.ndarray) -> list[str]:
+    curve = evaluate.operating_points(y, predictions.probs[:, 1], w)
     keep = np.unique(np.linspace(0, len(curve.threshold) - 1, 200).round().astype(int))
     roc = Axes((0, 1), (0, 1), labels=("false positive rate", "true positive rate"))
     roc.line([0, 1], [0, 1], "ideal")
@@ -248,23 +254,25 @@ def _curves(held: Any, y: np.ndarray, w: np.ndarray) -> list[str]:
     ]
 
 
-def _confusion(result: Any, held: Any, y: np.ndarray, w: np.ndarray) -> str:
+def _confusion(result: Any, predictions: Any, y: np.ndarray, w: np.ndarray) -> str:
     labels = result.table.target.classes
-    counts = evaluate.confusion(y, held.probs, w)
+    counts = evaluate.confusion(y, predictions.probs, w)
     rows = [
         [label, *(f"{v:g}" for v in row)]
         for label, row in zip(labels, counts, strict=True)
     ]
     return table(
-        ["true \\ said", *labels], rows, "Held-out rows by true and predicted class"
+        ["true \\ predicted", *labels],
+        rows,
+        "Held-out rows by true and predicted class",
     )
 
 
 def importance(result: Any) -> str:
-    """Which columns matter, and how."""
+    """Importances and partial effects of columns."""
     found = result.report["importances"]
     if not found:
-        return "<p>No column helps.</p>"
+        return "<p>No column improves the predictions.</p>"
     top = found[:20]
     chart = rows_chart(
         [i["column"] for i in top],
@@ -272,15 +280,15 @@ def importance(result: Any) -> str:
         [i["nats"] - 2 * (i["error"] or 0) for i in top],
         [i["nats"] + 2 * (i["error"] or 0) for i in top],
         title="Importance of columns",
-        label="nats a row lost when the column is shuffled (± 2 errors)",
+        label="nats per row lost when the column is shuffled (± 2 standard errors)",
     )
     pictures = "".join(_effect(result, e) for e in result.report["effects"])
-    say = (
-        "<p>Held-out rows, models of single folds. What a column does alone need not be "
-        "what changing it would do.</p>"
+    text = (
+        "<p>Computed on held-out rows by the models of single folds. These are effects on "
+        "predictions; they need not be causal.</p>"
     )
     effects = f'<h3>Partial effects</h3><div class="grid2">{pictures}</div>'
-    return say + figure(chart, "", wide=True) + effects
+    return text + figure(chart, "", wide=True) + effects
 
 
 def _effect(result: Any, effect: dict) -> str:
@@ -313,7 +321,7 @@ def _effect(result: Any, effect: dict) -> str:
             axes.line([i, i], [mean[i] - error[i], mean[i] + error[i]], "whisker")
         axes.dots(range(n), mean)
         for i in range(0, n, -(-n // 6)):
-            (px,), _ = axes.place([i], [y[0]])
+            (px,), _ = axes.pixels([i], [y[0]])
             short = escape(str(values[i])[:10])
             at = f'x="{px:.1f}" y="{axes.height - 21}"'
             axes.drawn.append(
@@ -321,15 +329,16 @@ def _effect(result: Any, effect: dict) -> str:
             )
         picture = axes.svg(f"Effect of {effect['column']}", ticks=(False, True))
     return figure(
-        picture, f"{effect['column']}: mean over rows, ± 2 spreads over folds."
+        picture,
+        f"{effect['column']}: mean over rows, ± 2 standard deviations over folds.",
     )
 
 
 def findings(result: Any) -> str:
-    """What to know before believing the numbers."""
+    """Warnings and notes, with advice."""
     found = result.report["findings"]
     if not found:
-        return "<p>Nothing stands out.</p>"
+        return "<p>There is nothing to report.</p>"
     return "".join(
         f'<div class="finding {escape(f["level"])}"><b>{escape(f["kind"])}.</b> '
         f'{escape(f["text"])} <span class="soft">{escape(f["advice"])}</span></div>'
@@ -338,7 +347,7 @@ def findings(result: Any) -> str:
 
 
 def data(result: Any) -> str:
-    """The columns as they were read."""
+    """The columns, and what they were read as."""
     report = result.report["data"]
     rows = []
     for c in report["columns"]:
@@ -349,14 +358,14 @@ def data(result: Any) -> str:
             [c["name"], kind, c["missing"], c["distinct"] or "", seen[:60], c["reason"]]
         )
     head = ["column", "kind", "missing", "different", "values", "why this kind"]
-    caption = f"{report['rows']} rows, dealt {report['dealt']}"
+    caption = f"{report['rows']} rows, split into folds {report['dealt']}"
     notes = "".join(f'<p class="soft">{escape(n)}</p>' for n in report["notes"])
     target = result.report["target"]
-    say = (
+    text = (
         f"<p>The target <b>{escape(target['name'])}</b> is {escape(target['kind'])} "
         f"({escape(target['reason'])}), family {escape(target['family'])}.</p>"
     )
-    return say + table(head, rows, caption, text=(4, 5)) + notes
+    return text + table(head, rows, caption, text=(4, 5)) + notes
 
 
 def _end(value: Any) -> str:
@@ -364,7 +373,7 @@ def _end(value: Any) -> str:
 
 
 def reproduce(result: Any) -> str:
-    """How to do it again, and with what it was done."""
+    """The command that repeats the run, and the versions that were used."""
     versions = ", ".join(f"{k} {v}" for k, v in result.report["versions"].items())
     spec = result.report["spec"]
     command = (

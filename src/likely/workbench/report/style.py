@@ -1,4 +1,4 @@
-"""The look of the page: light and dark, on a phone, on paper; and of its parts elsewhere."""
+"""The styles of the report: light and dark, for phones, for print, for notebooks."""
 
 LIGHT = """color-scheme: light dark; --ink: #1b1f24; --soft: #5a6572; --paper: #ffffff;
   --card: #f5f7f9; --line: #d8dee4; --blue: #1f6feb; --red: #b42318; --band: #1f6feb33;"""
@@ -66,4 +66,4 @@ FRAGMENT = (
     f".likely {{ {LIGHT} {PARTS} }}"
     f"@media (prefers-color-scheme: dark) {{ .likely {{ {DARK} }} }}"
 )
-"""The same inside of another page, which is left as it is."""
+"""Styles of the report inside of another page, which is not changed."""

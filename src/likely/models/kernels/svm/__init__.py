@@ -1,1 +1,1 @@
-"""Support vector machines: the dual pair by pair, the primal by Newton's method."""
+"""Support vector machines: the dual by SMO, the primal by Newton's method."""

@@ -1,8 +1,8 @@
-r"""Support vector machines as functions: f(x) = Σ_s β_s K(x_s, x) + b, several at once.
+r"""Support vector machines: functions f(x) = Σ_s β_s K(x_s, x) + b, several at once.
 
-`Dual` learns them from rows with the solver of `smo`. The hard margin (C = ∞) is solved
-to the last digits: steps to a small gap, then the linear equations of the support
-vectors, $K_{SS}β_S + b = y_S$, $\sum β = 0$.
+`Dual` fits them with the solver of `smo`. The hard margin (C = ∞) is solved to the last
+digits: by steps down to a small gap, then by the linear equations of the support vectors,
+$K_{SS}β_S + b = y_S$, $\sum β = 0$.
 """
 
 import warnings
@@ -18,18 +18,18 @@ from likely.models.kernels.svm.rows import LINEAR, POLYNOMIAL, PRECOMPUTED, RBF,
 from likely.models.kernels.svm.smo import STEP_LIMIT, UNBOUNDED, Problem, Solved, solve
 
 KINDS = {"linear": LINEAR, "poly": POLYNOMIAL, "rbf": RBF, "sigmoid": SIGMOID}
-HARD_TOL = 1e-10
+HARD_MARGIN_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True)
 class Machines:
-    """m functions of the kernel that share their support vectors.
+    """m support vector machines that share their support vectors.
 
     Attributes:
         kernel: K.
-        vectors: (s, d) support vectors; with a precomputed kernel their places, (s, 1).
-        coef: (s, m) β.
-        intercept: (m,) b.
+        vectors: (s, d) support vectors; with a precomputed kernel their indices, (s, 1).
+        coef: (s, m) coefficients β.
+        intercept: (m,) intercepts b.
     """
 
     kernel: Kernel
@@ -38,7 +38,7 @@ class Machines:
     intercept: Float[np.ndarray, " m"]
 
     def __call__(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n m"]:
-        """f of each row."""
+        """The decision values f of each row."""
         if self.kernel.name == "precomputed":
             return X[:, self.vectors[:, 0].astype(int)] @ self.coef + self.intercept
         if self.kernel.name == "linear":
@@ -48,16 +48,16 @@ class Machines:
 
 @dataclass(frozen=True)
 class Found:
-    """One machine on its training rows.
+    """One fitted machine, by its training rows.
 
     Attributes:
         b: (n,) signed dual variables β.
         f: (n,) decision values of the training rows.
-        intercept: b.
+        intercept: the intercept b.
         norm: ‖w‖ in the feature space; the margin is 1/‖w‖.
-        objective: of the dual, minimised.
-        gap: how far the optimality conditions are from true.
-        steps: taken.
+        objective: the dual objective, which is minimised.
+        gap: the violation of the optimality conditions.
+        steps: the number of steps taken.
     """
 
     b: Float[np.ndarray, " n"]
@@ -71,7 +71,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Dual:
-    """Settings of the dual solver."""
+    """The dual solver with its settings."""
 
     kernel: Kernel
     tol: float = 1e-3
@@ -85,11 +85,9 @@ class Dual:
         y: Float[np.ndarray, " n"],
         C: Float[np.ndarray, " n"],
     ) -> Found:
-        """y = ±1, β = yα, 0 ≤ α ≤ C."""
-        found = self._solve(
-            X, y, np.where(y < 0, -C, 0.0), np.where(y > 0, C, 0.0), 0.0
-        )
-        return found
+        """Fit a classifier: y = ±1, β = yα with 0 ≤ α ≤ C."""
+        lo, hi = np.where(y < 0, -C, 0.0), np.where(y > 0, C, 0.0)
+        return self._solve(X, y, lo, hi, 0.0)
 
     def regress(
         self,
@@ -98,7 +96,7 @@ class Dual:
         C: Float[np.ndarray, " n"],
         epsilon: float,
     ) -> Found:
-        """|β| ≤ C, a tube of half-width ε."""
+        """Fit a regression: |β| ≤ C, with a tube of half-width ε."""
         return self._solve(X, y, -C, C, epsilon)
 
     def _solve(self, X, c, lo, hi, eps) -> Found:
@@ -106,16 +104,16 @@ class Dual:
         problem = self._problem(X, c, lo, hi, float(eps))
         solved = solve(
             problem,
-            tol=min(self.tol, HARD_TOL) if hard else self.tol,
+            tol=min(self.tol, HARD_MARGIN_TOLERANCE) if hard else self.tol,
             cache_bytes=1e6 * self.cache_size,
             max_steps=self.max_iter
             if self.max_iter > 0
             else max(10_000_000, 100 * len(c)),
             shrink=self.shrinking and not hard,
         )
-        _judge(solved, hard)
+        _report(solved, hard)
         if hard and eps == 0.0:
-            solved = self._polished(X, problem, solved)
+            solved = self._refine(X, problem, solved)
         f = solved.g + c
         square = float(solved.b @ f)
         objective = 0.5 * square - float(c @ solved.b) + eps * np.abs(solved.b).sum()
@@ -143,8 +141,8 @@ class Dual:
         XT = np.ascontiguousarray(Z.T)
         return Problem(numbers, XT, norms, diagonal, c, lo, hi, eps)
 
-    def _polished(self, X, p: Problem, s: Solved) -> Solved:
-        """β of the support vectors from their equations, if it is one and no worse."""
+    def _refine(self, X, p: Problem, s: Solved) -> Solved:
+        """β of the support vectors from their equations, where that is feasible."""
         rows = np.flatnonzero(np.abs(s.b) > 1e-8 * np.abs(s.b).max())
         K = p.XT if p.kernel[0] == PRECOMPUTED else self.kernel(X, X[rows]).T
         K = K[rows] if p.kernel[0] == PRECOMPUTED else K
@@ -155,19 +153,19 @@ class Dual:
         b, intercept = np.zeros(len(p.c)), float(answer[m])
         b[rows] = answer[:m]
         g = answer[:m] @ K - p.c
-        short = float((1 - p.c * (g + p.c + intercept)).max())
-        if (b * p.c).min() < 0 or short > 1e-6:
+        violation = float((1 - p.c * (g + p.c + intercept)).max())
+        if (b * p.c).min() < 0 or violation > 1e-6:
             return s
-        return Solved(b, g, intercept, max(short, 0.0), s.steps, s.status)
+        return Solved(b, g, intercept, max(violation, 0.0), s.steps, s.status)
 
 
-def _judge(solved: Solved, hard: bool) -> None:
-    """Errors and warnings, as sentences."""
+def _report(solved: Solved, hard: bool) -> None:
+    """Raise an error or warn where the solver did not converge."""
     if solved.status == UNBOUNDED:
         raise InputError(
             "C is infinite, but no surface of this kernel separates the classes (their "
-            "hulls meet in the feature space), so a hard margin does not exist; give a "
-            "finite C, or a richer kernel."
+            "convex hulls intersect in the feature space), so a hard margin does not "
+            "exist; give a finite C, or a richer kernel."
         )
     if solved.status == STEP_LIMIT:
         what = "The data may not be separable. " if hard else ""
@@ -180,20 +178,26 @@ def _judge(solved: Solved, hard: bool) -> None:
         )
 
 
-def gather(
+def pack_machines(
     kernel: Kernel,
     X: Float[np.ndarray, "n d"],
     B: Float[np.ndarray, "n m"],
     intercepts: Float[np.ndarray, " m"],
     given: Int[np.ndarray, " n"] | None = None,
 ) -> tuple[Machines, Int[np.ndarray, " s"]]:
-    """The machines of the columns of B, and which rows support them.
+    """The machines of the columns of B, and the indices of their support vectors.
 
-    `given` are the places of the rows among those of the fit, where some were absent.
+    Args:
+        kernel: K.
+        X: (n, d) the training rows.
+        B: (n, m) signed dual variables of each machine.
+        intercepts: (m,) intercepts.
+        given: (n,) the indices of the rows among those given to `fit`, where some of
+            those had no weight.
     """
     support = np.flatnonzero((B != 0).any(1))
     vectors = X[support]
     if kernel.name == "precomputed":
-        places = support if given is None else given[support]
-        vectors = places[:, None].astype(np.float64)
+        indices = support if given is None else given[support]
+        vectors = indices[:, None].astype(np.float64)
     return Machines(kernel, vectors, B[support], intercepts), support

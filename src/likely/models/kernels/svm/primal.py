@@ -1,14 +1,14 @@
-r"""Linear support vector machines in the primal, by Newton's method on the host.
+r"""Linear support vector machines in the primal, by Newton's method in NumPy.
 
 $$\min_{w,b}\; \tfrac12\lVert w\rVert^2 + \sum_i C_i\, ℓ(1 - y_i(x_i·w + b)), \qquad
   ℓ(s) = \begin{cases} 0 & s \le 0\\ \tfrac{κ}{2}s^2 & 0 < s < δ\\
   κδ(s - \tfrac{δ}{2}) & s \ge δ.\end{cases}$$
 
-κ = 2, δ = ∞ is the squared hinge. κ = 1/δ is the hinge rounded at its kink; it is solved for
-smaller and smaller δ, each from the last. The objective is a quadratic in pieces, so
-Newton's method with an exact line search ends in a few steps; only rows in the curved
-zone enter the Hessian, and from one step to the next only those that came or went. The
-intercept is not penalised.
+κ = 2, δ = ∞ is the squared hinge. κ = 1/δ is the smoothed hinge (Huber's); it is solved for
+smaller and smaller δ, each starting at the solution of the last. The objective is piecewise
+quadratic, so Newton's method with an exact line search ends in a few steps. Only rows with
+0 < s < δ enter the Hessian, and it is updated by the rows that entered or left that zone.
+The intercept is not penalised.
 
 For the hinge, $α_i = C_i \min(\max(s_i, 0)/δ, 1)$ is feasible for the dual, so the
 difference of both objectives bounds the error: `gap`.
@@ -21,24 +21,25 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-STAGES = (1.0, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-LARGE, PART = 40_000, 10
-RIDGE = 1e-12
+WIDTHS = (1.0, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+MIN_WARM_START_ROWS, WARM_START_STRIDE = 40_000, 10
+"""Rows from which on every tenth row is fitted first, for a start."""
+RELATIVE_RIDGE = 1e-12
 
 
-class Rounding(NamedTuple):
-    """κ and δ."""
+class Smoothing(NamedTuple):
+    """The curvature κ and the width δ of the smoothed hinge."""
 
     curvature: float
     width: float
 
 
-SQUARED = Rounding(2.0, np.inf)
+SQUARED = Smoothing(2.0, np.inf)
 
 
 @dataclass(frozen=True)
 class Plane:
-    """w, b, and how it went."""
+    """A separating plane w·x + b, and how the solver ended."""
 
     w: Float[np.ndarray, " d"]
     b: float
@@ -58,45 +59,47 @@ def plane(
     max_steps: int = 200,
     tol: float = 1e-9,
 ) -> Plane:
-    """The plane of least objective for y = ±1.
+    """The plane that minimises the objective, for y = ±1.
 
     Args:
         X: (n, d) rows.
         y: −1 or +1.
-        C: the price of each row.
+        C: the cost of the slack of each row.
         squared: whether the hinge is squared.
-        intercept: whether there is a b.
-        max_steps: limit for each δ.
-        tol: the gradient, relative to that at zero.
+        intercept: whether to fit an intercept b.
+        max_steps: the step limit for each δ.
+        tol: the tolerance of the gradient, relative to that at zero.
     """
     n, d = X.shape
     Q = None
-    if d > n:  # w lies in the span of the rows
+    if d > n:  # w is in the span of the rows
         Q, R = np.linalg.qr(X.T)
         X = np.ascontiguousarray(R.T)
     A = np.c_[X, np.ones(n)] if intercept else X
     search = _Search(A, y, C, intercept, max_steps, tol)
     theta = _start(search, n)
-    stages = [SQUARED] if squared else [Rounding(1 / s, s) for s in STAGES]
+    stages = [SQUARED] if squared else [Smoothing(1 / s, s) for s in WIDTHS]
     steps, converged = 0, True
-    for rounding in stages:
-        theta, taken, converged = search.newton(theta, rounding)
+    for smoothing in stages:
+        theta, taken, converged = search.newton(theta, smoothing)
         steps += taken
     objective, gap = search.certify(theta, stages[-1])
     w = theta[:-1] if intercept else theta
     b = float(theta[-1]) if intercept else 0.0
     if intercept and not squared:
-        b = search.middle(theta)
+        b = search.middle_intercept(theta)
     return Plane(w if Q is None else Q @ w, b, objective, gap, steps, converged)
 
 
 def _start(search: "_Search", n: int) -> np.ndarray:
-    """Zero; for many rows the squared-hinge plane of a tenth of them."""
+    """The start: zero, or for many rows the squared-hinge plane of a tenth of them."""
     theta = np.zeros(search.A.shape[1])
-    if n < LARGE:
+    if n < MIN_WARM_START_ROWS:
         return theta
-    A, y, C = (a[::PART] for a in (search.A, search.y, search.C))
-    part = _Search(np.ascontiguousarray(A), y, PART * C, search.intercept, 20, 1e-3)
+    A, y, C = (a[::WARM_START_STRIDE] for a in (search.A, search.y, search.C))
+    part = _Search(
+        np.ascontiguousarray(A), y, WARM_START_STRIDE * C, search.intercept, 20, 1e-3
+    )
     return part.newton(theta, SQUARED)[0]
 
 
@@ -112,11 +115,11 @@ class _Search:
     tol: float
 
     def newton(
-        self, theta: np.ndarray, rounding: Rounding
+        self, theta: np.ndarray, smoothing: Smoothing
     ) -> tuple[np.ndarray, int, bool]:
-        """θ of least objective, steps, whether the gradient vanished."""
+        """The minimising θ, the steps taken, and whether the gradient vanished."""
         A, y, C = self.A, self.y, self.C
-        kappa, delta = rounding
+        kappa, delta = smoothing
         penalty = np.ones(A.shape[1])
         penalty[-1] = 0.0 if self.intercept else 1.0
         size = np.abs((C * y) @ A).max() * min(kappa * delta, kappa) + 1e-300
@@ -127,11 +130,11 @@ class _Search:
             if np.abs(g).max() <= self.tol * size:
                 return theta, step, True
             now = (s > 0) & (s < delta)
-            H = _updated(H, A, C, zone, now)
+            H = _update_hessian(H, A, C, zone, now)
             zone = now
-            p = -_solved(kappa * H + np.diag(penalty), g)
+            p = -_solve(kappa * H + np.diag(penalty), g)
             slope = y * (A @ p)
-            t = self._length(theta, p, s, slope, rounding, penalty)
+            t = self._step_length(theta, p, s, slope, smoothing, penalty)
             moved = theta + t * p
             s = s - t * slope
             if np.array_equal(moved, theta):
@@ -139,16 +142,16 @@ class _Search:
             theta = moved
         return theta, self.max_steps, False
 
-    def _length(self, theta, p, s, slope, rounding, penalty) -> float:  # noqa: PLR0917
-        """Where the derivative along p, which rises in straight pieces, passes zero."""
-        kappa, delta = rounding
-        price = self.C * kappa * slope
+    def _step_length(self, theta, p, s, slope, smoothing, penalty) -> float:  # noqa: PLR0917
+        """The step at which the piecewise linear derivative along p is zero."""
+        kappa, delta = smoothing
+        cost = self.C * kappa * slope
         start, rise = float((penalty * theta) @ p), float((penalty * p) @ p)
         touched = slope != 0
-        s, slope, price = s[touched], slope[touched], price[touched]
+        s, slope, cost = s[touched], slope[touched], cost[touched]
 
         def derivative(t: float) -> float:
-            return start + t * rise - float(price @ np.clip(s - t * slope, 0, delta))
+            return start + t * rise - float(cost @ np.clip(s - t * slope, 0, delta))
 
         low, high, zero = 0.0, 1.0, abs(derivative(0.0))
         while (at_high := derivative(high)) < 0 and high < 1e12:
@@ -171,12 +174,11 @@ class _Search:
         a, b = derivative(low), derivative(high)
         return low if b <= a else low + (high - low) * min(max(-a / (b - a), 0.0), 1.0)
 
-    def middle(self, theta: np.ndarray) -> float:
-        """The intercept; where several are equally good for the hinge, halfway."""
+    def middle_intercept(self, theta: np.ndarray) -> float:
+        """The intercept; the middle of the interval where several are optimal."""
         w, b = theta[:-1], float(theta[-1])
-        kinks = (
-            self.y - self.A[:, :-1] @ w
-        )  # a row's hinge, as a function of b, bends here
+        # as a function of b, the hinge of each row has a kink here
+        kinks = self.y - self.A[:, :-1] @ w
         order = np.argsort(kinks, kind="stable")
         steps = np.cumsum(self.C[order])  # each kink adds its C to the slope
         slopes = steps - self.C[self.y > 0].sum()
@@ -184,46 +186,47 @@ class _Search:
         if not flat[:-1].any():
             return b
         low, high = kinks[order][int(np.argmax(flat)) :][:2]
-        return float(0.5 * (low + high)) if high - low > 1e3 * STAGES[-1] else b
+        return float(0.5 * (low + high)) if high - low > 1e3 * WIDTHS[-1] else b
 
-    def certify(self, theta: np.ndarray, rounding: Rounding) -> tuple[float, float]:
-        """The unrounded objective, and its distance from the dual one."""
+    def certify(self, theta: np.ndarray, smoothing: Smoothing) -> tuple[float, float]:
+        """The objective with the exact hinge, and the duality gap."""
         A, y, C = self.A, self.y, self.C
         w = theta[:-1] if self.intercept else theta
         s = np.maximum(1 - y * (A @ theta), 0)
-        if not np.isfinite(rounding.width):
+        if not np.isfinite(smoothing.width):
             objective = 0.5 * w @ w + C @ s**2
             alpha = 2 * C * s
             dual = alpha.sum() - 0.25 * (alpha**2 / np.where(C > 0, C, 1)).sum()
         else:
             objective = 0.5 * w @ w + C @ s
-            alpha = C * np.minimum(s / rounding.width, 1)
+            alpha = C * np.minimum(s / smoothing.width, 1)
             dual = alpha.sum()
         v = (alpha * y) @ (A[:, :-1] if self.intercept else A)
         return float(objective), float(objective - dual + 0.5 * v @ v)
 
 
-def _updated(H, A, C, before, now) -> Float[np.ndarray, "p p"]:
-    """Aᵀ C A over the rows of the zone, from that of the last zone."""
-    came, went = np.flatnonzero(now & ~before), np.flatnonzero(before & ~now)
-    if len(came) + len(went) > now.sum():
+def _update_hessian(H, A, C, before, now) -> Float[np.ndarray, "p p"]:
+    """Aᵀ C A over the rows of the zone, updated from that of the last zone."""
+    entered, left = np.flatnonzero(now & ~before), np.flatnonzero(before & ~now)
+    if len(entered) + len(left) > now.sum():
         rows = np.flatnonzero(now)
         return _square(A, C, rows)
-    return H + _square(A, C, came) - _square(A, C, went)
+    return H + _square(A, C, entered) - _square(A, C, left)
 
 
 def _square(A, C, rows) -> Float[np.ndarray, "p p"]:
-    part, prices = A[rows], C[rows]
-    if len(rows) and (prices == prices[0]).all():
-        return prices[0] * (part.T @ part)
-    part *= np.sqrt(prices)[:, None]
+    """Aᵀ C A over some rows."""
+    part, costs = A[rows], C[rows]
+    if len(rows) and (costs == costs[0]).all():
+        return costs[0] * (part.T @ part)
+    part *= np.sqrt(costs)[:, None]
     return part.T @ part
 
 
-def _solved(H: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """H⁻¹g; least norm where H is singular (an intercept that no row decides)."""
+def _solve(H: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """H⁻¹g, of least norm where H is singular (no row determines the intercept)."""
     try:
-        H = H + RIDGE * np.trace(H) / len(H) * np.eye(len(H))
+        H = H + RELATIVE_RIDGE * np.trace(H) / len(H) * np.eye(len(H))
         return cho_solve(cho_factor(H), g)
     except LinAlgError:
         return np.linalg.lstsq(H, g)[0]

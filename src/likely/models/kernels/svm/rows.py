@@ -1,7 +1,7 @@
-r"""Rows of a kernel matrix for the solver, compiled for the host by numba.
+r"""Rows of a kernel matrix for the solver, compiled by numba.
 
-The inputs lie transposed, (d, n), so that a row is d vectorised updates of an
-accumulator that stays in the first cache. RBF inputs are centred and scaled by √(2γ)
+The inputs are transposed, (d, n), so that a row is d vectorised updates of an
+accumulator that stays in the first-level cache. RBF inputs are centred and scaled by √(2γ)
 beforehand, with $s_i = γ\lVert x_i\rVert^2$: then $-γ\lVert x_i-x_j\rVert^2 = x_i·x_j - s_i - s_j$.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 LINEAR, POLYNOMIAL, RBF, SIGMOID, PRECOMPUTED = range(5)
-BLOCK = 512
+BLOCK_ROWS = 512
 OPTIONS: dict[str, Any] = {
     "cache": True,
     "nogil": True,
@@ -23,20 +23,20 @@ LOG2_E, LN2_HIGH, LN2_LOW = (
     0.6931471803691238,
     1.9082149292705877e-10,
 )
-MAGIC = 6755399441055744.0
+ROUNDING_SHIFT = 6755399441055744.0
 """1.5·2⁵²: added to a double it leaves the rounded integer in the lowest bits."""
 
 
 @njit(**OPTIONS)
 @no_type_check
 def exponentials(z, scratch):
-    """z ← eᶻ for z ≤ 0, to the last bit or so: 2ᵏ times a polynomial on |r| ≤ ½ ln 2."""
+    """Replace z by eᶻ for z ≤ 0, nearly to the last bit: 2ᵏ · polynomial of |r| ≤ ½ ln 2."""
     n = len(z)
     bits = scratch.view(np.int64)
     for t in range(n):
-        scratch[t] = max(z[t], -708.0) * LOG2_E + MAGIC
+        scratch[t] = max(z[t], -708.0) * LOG2_E + ROUNDING_SHIFT
     for t in range(n):
-        k = scratch[t] - MAGIC
+        k = scratch[t] - ROUNDING_SHIFT
         r = max(z[t], -708.0) - k * LN2_HIGH - k * LN2_LOW
         p = 2.08767569878681e-09
         p = p * r + 2.505210838544172e-08
@@ -60,7 +60,7 @@ def exponentials(z, scratch):
 @njit(**OPTIONS)
 @no_type_check
 def products(XT, x, start, out):
-    """out ← the inner products of x with the columns from `start` on."""
+    """Store in `out` the inner products of x with the columns from `start` on."""
     d, n = len(x), len(out)
     out[:] = 0.0
     k = 0
@@ -81,7 +81,7 @@ def products(XT, x, start, out):
 @njit(**OPTIONS)
 @no_type_check
 def transform(kernel, z, own, norms, scratch):
-    """z ← the kernel of inner products z."""
+    """Replace inner products z by the kernel."""
     kind, gamma, coef0, degree = kernel
     if kind == RBF:
         for t in range(len(z)):
@@ -106,11 +106,11 @@ def transform(kernel, z, own, norms, scratch):
 @njit(**OPTIONS)
 @no_type_check
 def kernel_row(kernel, XT, norms, x, own, out):  # noqa: PLR0917
-    """out ← K(x, ·) for the columns of XT; `own` is the s of x."""
-    scratch = np.empty(BLOCK)
+    """Store in `out` K(x, ·) for the columns of XT; `own` is the s of x."""
+    scratch = np.empty(BLOCK_ROWS)
     n = len(out)
-    for start in range(0, n, BLOCK):
-        stop = min(start + BLOCK, n)
+    for start in range(0, n, BLOCK_ROWS):
+        stop = min(start + BLOCK_ROWS, n)
         part = out[start:stop]
         products(XT, x, start, part)
         transform(kernel, part, own, norms[start:stop], scratch[: stop - start])

@@ -2,10 +2,10 @@ r"""Probabilities from scores: η_c = a·s_c + b_c, by maximum likelihood on hel
 
 With two classes, s = (0, f), this is Platt's sigmoid. Scores that separate the classes
 would make a infinite; as Platt does, a row of class c counts as class c with probability
-(N_c + 1)/(N_c + 2), and the others share the rest.
+(N_c + 1)/(N_c + 2), and the other classes share the rest.
 
-Where each pair of classes has a machine of its own, each gets its sigmoid first, and the
-score of a class is the log of the product of what its machines give it.
+Where each pair of classes has a machine, each machine gets a sigmoid first, and the score of
+a class is the sum of the log-probabilities that its machines give it.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from scipy.special import logsumexp
 
 @dataclass(frozen=True)
 class Scaling:
-    """a and b."""
+    """The scaling η_c = a·s_c + b_c of scores."""
 
     slope: float
     bias: Float[np.ndarray, " c"]
@@ -30,14 +30,14 @@ class Scaling:
 
 @dataclass(frozen=True)
 class PairScaling:
-    """A sigmoid for each pair of classes, and the scaling of their products."""
+    """A sigmoid for each pair of classes, and the scaling of the resulting scores."""
 
     pairs: Float[np.ndarray, "m 2"]
-    """a and b of each pair."""
+    """The slope a and the bias b of each pair."""
     whole: Scaling
 
     def __call__(self, F: Float[np.ndarray, "n m"]) -> Float[np.ndarray, "n c"]:
-        """η of each row, from what the machines say."""
+        """η of each row, from the decision values of the machines."""
         return self.whole(_products(F, self.pairs, len(self.whole.bias)))
 
 
@@ -47,7 +47,7 @@ def pair_scaling(
     w: Float[np.ndarray, " n"],
     c: int,
 ) -> PairScaling:
-    """Each pair on the rows of its two classes, then all together."""
+    """Fit the sigmoid of each pair on the rows of its classes, then the scaling of all."""
     pairs = []
     for m, (i, j) in enumerate(combinations(range(c), 2)):
         rows = (codes == i) | (codes == j)
@@ -59,7 +59,7 @@ def pair_scaling(
 
 
 def _products(F: np.ndarray, pairs: np.ndarray, c: int) -> Float[np.ndarray, "n c"]:
-    """Σ_j log P(i | i or j) for each class i."""
+    """The score Σ_j log P(i | i or j) of each class i."""
     total = np.zeros((len(F), c))
     Z = F * pairs[:, 0] + pairs[:, 1]
     for m, (i, j) in enumerate(combinations(range(c), 2)):
@@ -76,9 +76,9 @@ def scaling(
     biased: bool = True,
     max_steps: int = 100,
 ) -> Scaling:
-    """Damped Newton steps until the gradient vanishes.
+    """Fit the scaling by damped Newton steps.
 
-    Without biases the likeliest class is always that of the largest score.
+    Without biases the most probable class is always that of the largest score.
     """
     n, c = S.shape
     counts = np.bincount(codes, w, minlength=c)

@@ -1,8 +1,8 @@
-r"""The steps of sequential minimal optimisation, compiled for the host by numba.
+r"""The steps of sequential minimal optimisation, compiled by numba.
 
-The mathematics is in `smo`. Here are only the loops that run once in every step, over
-arrays of the rows that take part; loops find a least or largest value first, so that
-they are vectorised, and its place afterwards.
+The mathematics is in `smo`. Here are only the loops that run in every step, over arrays of
+the active rows; they first find a smallest or largest value, so that they are vectorised,
+and its index afterwards.
 """
 
 from typing import no_type_check
@@ -10,15 +10,15 @@ from typing import no_type_check
 import numpy as np
 from numba import njit
 
-from likely.models.kernels.svm.rows import BLOCK, OPTIONS, PRECOMPUTED, kernel_row
+from likely.models.kernels.svm.rows import BLOCK_ROWS, OPTIONS, PRECOMPUTED, kernel_row
 
-TAU = 1e-12
+MIN_CURVATURE = 1e-12
 
 
 @njit(**OPTIONS)
 @no_type_check
 def descend(kernel, active, values, cache, limits):
-    """Steps until the gap is at most `tol` or `count` are done: (gap, steps taken)."""
+    """Take steps until the gap is at most `tol`, or `count` steps: (gap, steps taken)."""
     g, b, lo, hi, up, down, diagonal = values
     eps, tol, count = limits
     for taken in range(count):
@@ -28,7 +28,7 @@ def descend(kernel, active, values, cache, limits):
         if top - u <= tol or j < 0:
             return top - u, taken
         row_j = fetch(j, i, kernel, active, cache)
-        curve = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], TAU)
+        curve = max(diagonal[i] + diagonal[j] - 2.0 * row_i[j], MIN_CURVATURE)
         delta = step(i, j, (g[j] + down[j] - u) / curve, b, lo, hi, eps)
         set_slopes(i, b, lo, hi, eps, up, down)
         set_slopes(j, b, lo, hi, eps, up, down)
@@ -40,15 +40,15 @@ def descend(kernel, active, values, cache, limits):
 @njit(**OPTIONS)
 @no_type_check
 def smallest(g, up):
-    """The place and value of the least g + up."""
-    n, best, where = len(g), np.inf, 0
-    for start in range(0, n, BLOCK):
+    """The index and value of the smallest g + up."""
+    n, best, found = len(g), np.inf, 0
+    for start in range(0, n, BLOCK_ROWS):
         low = np.inf
-        for t in range(start, min(start + BLOCK, n)):
+        for t in range(start, min(start + BLOCK_ROWS, n)):
             low = min(low, g[t] + up[t])
         if low < best:
-            best, where = low, start
-    for t in range(where, n):
+            best, found = low, start
+    for t in range(found, n):
         if g[t] + up[t] == best:
             return t, best
     return 0, best
@@ -57,21 +57,21 @@ def smallest(g, up):
 @njit(**OPTIONS)
 @no_type_check
 def partner(g, down, diagonal, row, k_ii, u):  # noqa: PLR0917
-    """The place that promises most together with row i, and the largest g + down."""
-    n, best, where, top = len(g), 0.0, 0, -np.inf
-    for start in range(0, n, BLOCK):
+    """The row j of the largest second-order decrease with row i, and the largest g + down."""
+    n, best, found, top = len(g), 0.0, 0, -np.inf
+    for start in range(0, n, BLOCK_ROWS):
         most = 0.0
-        for t in range(start, min(start + BLOCK, n)):
+        for t in range(start, min(start + BLOCK_ROWS, n)):
             d = g[t] + down[t]
             top = max(top, d)
             ahead = max(d - u, 0.0)
-            curve = max(k_ii + diagonal[t] - 2.0 * row[t], TAU)
+            curve = max(k_ii + diagonal[t] - 2.0 * row[t], MIN_CURVATURE)
             most = max(most, ahead * ahead / curve)
         if most > best:
-            best, where = most, start
-    for t in range(where, n):
+            best, found = most, start
+    for t in range(found, n):
         ahead = max(g[t] + down[t] - u, 0.0)
-        curve = max(k_ii + diagonal[t] - 2.0 * row[t], TAU)
+        curve = max(k_ii + diagonal[t] - 2.0 * row[t], MIN_CURVATURE)
         if best > 0.0 and ahead * ahead / curve >= best * 0.999999999999:
             return t, top
     return -1, top
@@ -79,21 +79,21 @@ def partner(g, down, diagonal, row, k_ii, u):  # noqa: PLR0917
 
 @njit(**OPTIONS)
 @no_type_check
-def step(i, j, promise, b, lo, hi, eps):  # noqa: PLR0917
-    """Move β_i up and β_j down, to the best place or the nearest end (or kink)."""
-    end_i = 0.0 if (eps > 0.0 and b[i] < 0.0) else hi[i]
-    end_j = 0.0 if (eps > 0.0 and b[j] > 0.0) else lo[j]
-    room_i, room_j = end_i - b[i], b[j] - end_j
-    delta = min(promise, room_i, room_j)
-    b[i] = end_i if delta == room_i else b[i] + delta
-    b[j] = end_j if delta == room_j else b[j] - delta
+def step(i, j, optimum, b, lo, hi, eps):  # noqa: PLR0917
+    """Increase β_i and decrease β_j, to the optimum or the nearest bound (or kink)."""
+    bound_i = 0.0 if (eps > 0.0 and b[i] < 0.0) else hi[i]
+    bound_j = 0.0 if (eps > 0.0 and b[j] > 0.0) else lo[j]
+    room_i, room_j = bound_i - b[i], b[j] - bound_j
+    delta = min(optimum, room_i, room_j)
+    b[i] = bound_i if delta == room_i else b[i] + delta
+    b[j] = bound_j if delta == room_j else b[j] - delta
     return delta
 
 
 @njit(**OPTIONS)
 @no_type_check
 def set_slopes(t, b, lo, hi, eps, up, down):  # noqa: PLR0917
-    """What moving β_t up or down adds to g_t; infinite at an end."""
+    """Set the terms ±ε of u and d of row t; infinite at the bounds of β."""
     value = b[t]
     up[t] = np.inf if value >= hi[t] else (eps if value >= 0.0 else -eps)
     down[t] = -np.inf if value <= lo[t] else (eps if value > 0.0 else -eps)
@@ -102,7 +102,7 @@ def set_slopes(t, b, lo, hi, eps, up, down):  # noqa: PLR0917
 @njit(**OPTIONS)
 @no_type_check
 def fetch(t, kept, kernel, active, cache):
-    """Row t of K over the rows that take part: from the cache, or made now, beside `kept`."""
+    """Row t of K over the active rows, from the cache or computed; row `kept` stays there."""
     XT, norms, origin = active
     store, slot_of, owner, used, hand = cache
     n, slot = len(norms), slot_of[t]
@@ -127,20 +127,19 @@ def fetch(t, kept, kernel, active, cache):
 @njit(**OPTIONS)
 @no_type_check
 def move_rows(store, n, slots, columns):
-    """Keep these columns of the rows in these slots, packed at the front, in place."""
+    """Keep some columns of the rows in some slots, packed at the front of the store."""
     m = len(columns)
-    for place in range(len(slots)):
-        source, target = slots[place] * n, place * m
-        for t in range(
-            m
-        ):  # place·m + t ≤ slot·n + columns[t]: never ahead of the reader
+    for k in range(len(slots)):
+        source, target = slots[k] * n, k * m
+        # k·m + t ≤ slot·n + columns[t]: nothing is overwritten before it is read
+        for t in range(m):
             store[target + t] = store[source + columns[t]]
 
 
 @njit(**OPTIONS)
 @no_type_check
-def weigh(kernel, XT, norms, others, weights):
-    """Σ_j β_j K(z_j, x_t) for each column t of XT; `others` are (z, s) of the rows j."""
+def weighted_sum(kernel, XT, norms, others, weights):
+    """The sum Σ_j β_j K(z_j, x_t) for each column t of XT; `others` are (z, s) of rows j."""
     Z, own = others
     total, row = np.zeros(len(norms)), np.empty(len(norms))
     for j in range(len(weights)):

@@ -1,0 +1,255 @@
+r"""Trained members: one alone, or many as one program, each with its key and weights.
+
+An ensemble is the same rows under other keys; a bootstrap other weights as well. A
+member of a bootstrap looks only at the rows that it has drawn, each as often as drawn.
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from likely.core.compiling import lean_jit
+from likely.core.rows import fill_absent
+from likely.inference import resampled_weights
+from likely.solvers import Minibatches, Validation
+from likely.solvers.first_order.stochastic import Loop
+from likely.solvers.training import Plan, Training, train_members
+from likely.typing import Batch, Key, Solution
+
+MAX_PARALLEL_MEMBERS = 16
+"""Members that L-BFGS fits side by side."""
+ROW_MULTIPLE = 32
+"""Rows of a bootstrap are padded to a multiple of this."""
+
+
+class Network(eqx.Module):
+    """φ of what was trained: the solution on scaled rows, and the scaling."""
+
+    solution: Solution
+    scaling: Any
+
+
+class Start(eqx.Module):
+    """What a solver needs to begin."""
+
+    objective: Any
+    model: Any
+    data: Batch
+    state: Any
+    scaling: Any
+
+
+class TrainedLearner(Protocol):
+    """What a training asks of a learner."""
+
+    solver: Any
+
+    def scaling_of(self, data: Batch) -> Any:
+        """The units of rows: `scaling(data)` are the rows in these units."""
+        ...
+
+    def start(
+        self, key: Key, hyper: dict, batch: Batch, begin: Network | None = None
+    ) -> Start:
+        """The objective on scaled rows, and the first weights, or those of `begin`."""
+        ...
+
+    def learn(
+        self, key: Key, hyper: dict, batch: Batch, begin: Network | None = None
+    ) -> Network:
+        """φ from all rows at once, in one program."""
+        ...
+
+    def with_rate(self, hyper: dict) -> Any:
+        """The solver at the learning rate of these settings."""
+        ...
+
+
+class Member(NamedTuple):
+    """What is a member's own; all members together have a leading axis m."""
+
+    key: Key
+    w: Any
+    """(r,) weights."""
+    rows: Any = None
+    """Which rows the weights are of, those of weight 0 last; None for all."""
+    begin: Network | None = None
+
+
+class SharedRows(NamedTuple):
+    """What all members have in common."""
+
+    learner: Any
+    hyper: dict[str, Any]
+    batch: Batch
+    other: Batch | None = None
+    """Rows to stop by."""
+    patience: Any = None
+
+
+def members_of(
+    key: Key, m: int, w: np.ndarray, *, bootstrap: bool, begin: Network | None
+) -> Member:
+    """Keys and weights of m members; w are the weights of the (padded) rows.
+
+    The key of the first is the one given: a single network is an ensemble of one.
+    """
+    numbers = np.asarray(jax.random.key_data(key))[None]
+    if m > 1:
+        others = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(1, m))
+        numbers = np.concatenate([numbers, jax.random.key_data(others)])
+    keys = jax.random.wrap_key_data(jnp.asarray(numbers))
+    if not bootstrap:
+        return Member(keys, np.broadcast_to(w, (m, len(w))), None, begin)
+    rng = np.random.default_rng(numbers[0])
+    counts = resampled_weights(w, m, rng)
+    most = int((counts > 0).sum(1).max())
+    size = min(len(w), -(-most // ROW_MULTIPLE) * ROW_MULTIPLE)
+    rows = np.argsort(counts == 0, axis=1, kind="stable")[:, :size]
+    return Member(keys, np.take_along_axis(counts, rows, 1), rows, begin)
+
+
+def own_batch(member: Member, batch: Batch) -> Batch:
+    """The rows of a member with its weights."""
+    if member.rows is not None:
+        batch = jax.tree.map(lambda a: jnp.asarray(a)[member.rows], batch)
+    return batch._replace(w=member.w)
+
+
+# All rows at once, in one program -----------------------------------------------------
+
+
+@lean_jit
+def learn_members(members: Member, shared: SharedRows) -> Network:
+    """φ of every member, leading axis m."""
+
+    def one(member: Member) -> Network:
+        batch = own_batch(member, shared.batch)
+        return shared.learner.learn(member.key, shared.hyper, batch, member.begin)
+
+    if len(members.w) == 1:
+        found = one(jax.tree.map(lambda a: a[0], members))
+        return jax.tree.map(lambda a: jnp.asarray(a)[None], found)
+    return jax.lax.map(one, members, batch_size=MAX_PARALLEL_MEMBERS)
+
+
+# Minibatches, from the host -----------------------------------------------------------
+
+
+def plan(member: Member, shared: SharedRows) -> Plan:
+    """One run; traced, for all members at once."""
+    learner, hyper, batch, other, patience = shared
+    first, then = jax.random.split(member.key)
+    start = learner.start(first, hyper, own_batch(member, batch), member.begin)
+    solver = learner.with_rate(hyper)
+    if other is not None:
+        watch = Validation(start.scaling(fill_absent(other)), patience)
+        solver = eqx.tree_at(
+            lambda s: s.validation, solver, watch, is_leaf=lambda v: v is None
+        )
+    n_present = None if member.rows is None else (member.w > 0).sum()
+    return Plan(
+        solver, start.objective, start.model, start.data, then, start.state, n_present
+    )
+
+
+@lean_jit
+def _plan_and_scaling(member: Member, shared: SharedRows) -> tuple[Plan, Any]:
+    """A run, and the units of its rows, which it is described in."""
+    return plan(member, shared), scaling_of(member, shared)
+
+
+def scaling_of(member: Member, shared: SharedRows) -> Any:
+    """The units of a member's rows."""
+    if member.begin is not None:
+        return member.begin.scaling
+    data = fill_absent(jax.tree.map(jnp.asarray, own_batch(member, shared.batch)))
+    return shared.learner.scaling_of(data)
+
+
+@eqx.filter_jit
+def _scalings(members: Member, shared: SharedRows) -> Any:
+    return jax.vmap(scaling_of, in_axes=(0, None))(members, shared)
+
+
+def train(members: Member, shared: SharedRows, **options: Any) -> Network:
+    """φ of every member, leading axis m; one alone is a `Training` as any other.
+
+    Args:
+        members: what is their own.
+        shared: what is not.
+        options: of `Training`: callbacks, checkpoints, resume, mesh, verbose.
+    """
+    with jax.enable_x64(False):
+        members, shared = single((members, shared))
+        if len(members.w) > 1:
+            mesh = options.pop("mesh", None)
+            if mesh is None and jax.device_count() > 1:
+                mesh = jax.make_mesh((jax.device_count(),), ("members",))
+            found = train_members(plan, members, shared, mesh=mesh, **options)
+            return Network(found, _scalings(members, shared))
+        first = jax.tree.map(lambda a: a[0], members)
+        one, scaling = _plan_and_scaling(first, shared)
+        training = Training(one.solver, **options)
+        found = training.minimize(
+            one.objective, one.model, one.data, key=one.key, state=one.state
+        )
+        return jax.tree.map(
+            lambda a: np.asarray(a)[None] if eqx.is_array(a) else a,
+            Network(found, scaling),
+        )
+
+
+# One pass more ------------------------------------------------------------------------
+
+
+@eqx.filter_jit
+def one_pass(
+    members: Member,
+    shared: SharedRows,
+    memory: list[Array] | None,
+    seen: Float[Array, ""],
+) -> tuple[Network, list[Array]]:
+    """One epoch from where the members are, and the memory of their rule after it.
+
+    Args:
+        members: with `begin`, or at the first pass without.
+        shared: the rows of this pass.
+        memory: the leaves of what the rule remembers, leading axis m.
+        seen: the weight of all rows so far, these included: the prior counts once.
+    """
+
+    def one(member: Member, memory: list[Array] | None):
+        run = plan(member, shared)
+        batches = Minibatches.of(len(member.w), run.solver.batch_size)
+        steps = jnp.asarray(batches.count, jnp.int32)
+        solver = eqx.tree_at(lambda s: s.steps, run.solver, steps)
+        objective = eqx.tree_at(
+            lambda o: o.rows.total_weight, run.objective, seen.astype(jnp.float32)
+        )
+        options = {"key": run.key, "capacity": 2}
+        loop = Loop.of(solver, objective, run.model, run.data, **options)
+        progress = loop.start(run.model, run.state)
+        if memory is not None:
+            kept = jax.tree.structure(progress.run.memory).unflatten(memory)
+            progress = progress._replace(run=progress.run._replace(memory=kept))
+        progress = loop.advance(progress, 0)
+        found: Solution = loop.finish(progress)
+        after = jax.tree.leaves(progress.run.memory)
+        return Network(found, scaling_of(member, shared)), after
+
+    return jax.vmap(one)(members, memory)
+
+
+def single(tree: PyTree) -> PyTree:
+    """Numbers in float32; keys and whole numbers as they are."""
+
+    def cast(a: Any) -> Any:
+        inexact = eqx.is_array(a) and jnp.issubdtype(a.dtype, jnp.floating)
+        return jnp.asarray(a, jnp.float32) if inexact else a
+
+    return jax.tree.map(cast, tree)

@@ -1,0 +1,46 @@
+"""A map over threads, for jobs that do not hold Python's lock."""
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+def thread_map(
+    job: Callable[[Part], Result], parts: Iterable[Part], workers: int | None = None
+) -> list[Result]:
+    """The results of a job for each part, in the order of the parts.
+
+    Args:
+        job: a function of one part, safe to run beside itself.
+        parts: the arguments, one for each call.
+        workers: the largest number of threads; as many as there are processors where
+            None. One worker, or one part, is a plain loop.
+    """
+    parts = list(parts)
+    most = os.cpu_count() or 1 if workers is None else workers
+    workers = min(len(parts), most)
+    if workers <= 1:
+        return [job(part) for part in parts]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(job, parts))
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """The number of threads asked for, or of processors that this process may use."""
+    if n_jobs is not None and n_jobs > 0:
+        return int(n_jobs)
+    try:
+        available = len(os.sched_getaffinity(0))
+    except AttributeError:
+        available = os.cpu_count() or 1
+    return available
+
+
+def row_blocks(n: int, blocks: int) -> list[tuple[int, int]]:
+    """n rows as blocks of about equal size: (start, stop) of each."""
+    ends = [n * i // blocks for i in range(blocks + 1)]
+    return list(zip(ends[:-1], ends[1:], strict=True))

@@ -1,0 +1,58 @@
+from .bundled import (
+    breast_cancer as breast_cancer,
+    diabetes as diabetes,
+    digits as digits,
+    iris as iris,
+    linnerud as linnerud,
+    wine as wine,
+)
+from .classes import (
+    disc as disc,
+    inseparable as inseparable,
+    mixture as mixture,
+    moons as moons,
+    rings as rings,
+    separable as separable,
+    spirals as spirals,
+)
+from .curves import (
+    correlated as correlated,
+    counts as counts,
+    curve as curve,
+    heteroscedastic as heteroscedastic,
+    linear as linear,
+    polynomial as polynomial,
+)
+from .dataset import Dataset as Dataset
+from .dependence import (
+    biased as biased,
+    couples as couples,
+    drift as drift,
+)
+from .download import data_folder as data_folder
+from .errors import (
+    DownloadError as DownloadError,
+    TableError as TableError,
+)
+from .frames import to_arrow as to_arrow
+from .idx import read_idx as read_idx
+from .registry import (
+    load as load,
+    names as names,
+)
+from .remote import (
+    cifar10 as cifar10,
+    fashion_mnist as fashion_mnist,
+    mnist as mnist,
+    tinyshakespeare as tinyshakespeare,
+)
+from .schema import (
+    Column as Column,
+    Schema as Schema,
+)
+from .series import signals as signals
+from .table_file import (
+    TableFile as TableFile,
+    open_table as open_table,
+    read_table as read_table,
+)

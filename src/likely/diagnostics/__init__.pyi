@@ -1,0 +1,37 @@
+from .anatomy import (
+    Anatomy as Anatomy,
+    anatomy as anatomy,
+    dead_units as dead_units,
+    parameter_count as parameter_count,
+)
+from .feature_maps import (
+    feature_maps as feature_maps,
+    filters as filters,
+    maximal_input as maximal_input,
+)
+from .regions import (
+    Pieces as Pieces,
+    Region as Region,
+    linear_pieces as linear_pieces,
+    linear_regions as linear_regions,
+)
+from .saliency import (
+    class_activation as class_activation,
+    saliency as saliency,
+)
+from .signals import (
+    SignalProfile as SignalProfile,
+    gradient_autocorrelation as gradient_autocorrelation,
+    signal_profile as signal_profile,
+)
+from .survey import (
+    Survey as Survey,
+    flops as flops,
+    receptive_field as receptive_field,
+    stacked_field as stacked_field,
+    survey as survey,
+)
+from .symmetry import (
+    equivariance_error as equivariance_error,
+    invariance_error as invariance_error,
+)

@@ -1,0 +1,63 @@
+"""The coefficients inside φ of any linear model, and η at them, in NumPy."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import PyTree
+
+from likely.models import Linear, Shared
+
+
+class Coefficients(NamedTuple):
+    """What φ of a linear model is made of."""
+
+    weight: np.ndarray
+    """(d, k)."""
+    bias: np.ndarray | None
+    """(k,), or None without an intercept."""
+    shared: np.ndarray
+    """Entries of η that all rows share, such as a scale."""
+
+    @staticmethod
+    def without_weights(phi: PyTree) -> PyTree:
+        """φ with every weight zero."""
+        zeros = np.zeros_like(coefficients_of(phi).weight)
+        return eqx.tree_at(lambda p: _linear(p).weight, phi, zeros)
+
+
+def coefficients_of(phi: PyTree) -> Coefficients:
+    """Weights, bias and shared entries of η, whatever holds them."""
+    shared = getattr(phi, "log_scale", None)
+    shared = np.zeros(0) if shared is None else np.atleast_1d(shared)
+    model: Any = phi.model
+    while not isinstance(model, Linear):
+        shared = np.asarray(model.tail) if isinstance(model, Shared) else shared
+        model = model.model
+    bias = None if model.bias is None else np.asarray(model.bias)
+    return Coefficients(np.asarray(model.weight), bias, shared)
+
+
+def eta_at(phi: PyTree, x: Any) -> np.ndarray:
+    """(n, k) η = XW + 1b + offset, and the shared entries beside it.
+
+    Args:
+        phi: of a linear model.
+        x: (n, d) columns, or these and (n,) offsets.
+    """
+    X, offset = x if isinstance(x, tuple) else (x, None)
+    weight, bias, shared = coefficients_of(phi)
+    eta = X @ weight
+    if bias is not None:
+        eta = eta + bias
+    if offset is not None:
+        eta = eta + offset[:, None]
+    rest = np.broadcast_to(shared, (len(X), len(shared)))
+    return np.concatenate([eta, rest], axis=1)
+
+
+def _linear(phi: PyTree) -> Linear:
+    model = phi.model
+    while not isinstance(model, Linear):
+        model = model.model
+    return model

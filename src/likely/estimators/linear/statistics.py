@@ -1,0 +1,231 @@
+r"""The statistics of a fitted linear model, from the rows of its fit.
+
+They are computed when they are first asked for and kept in the record of the fit, which
+is in memory only: files, pickles and copies hold the computed statistics, not the rows.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import PyTree
+
+from likely.base.learning import learn
+from likely.core.checks import InputError
+from likely.core.precision import float64, to_numpy
+from likely.core.random import key_of
+from likely.core.rows import pad
+from likely.estimators.linear.coefficients import Coefficients, coefficients_of, eta_at
+from likely.estimators.linear.collinearity import dependence_sentence
+from likely.estimators.linear.evidence import Evidence
+from likely.families import Predictive
+from likely.inference import Estimate, Summary, bootstrap, resampled_weights
+from likely.inference.sandwich import KINDS
+from likely.typing import Batch
+
+ERRORS = ("model", *KINDS, "bootstrap")
+MAX_INFLATION = 1e12
+"""Variance inflation from which columns are suspected to be dependent."""
+
+
+class FitRecord:
+    """The rows and settings of a fit, and the statistics once they were asked for."""
+
+    def __init__(self, hyper: dict[str, np.ndarray], batch: Batch):
+        self.hyper, self.batch = hyper, batch
+        self.estimate: Estimate | None = None
+
+
+def record_of(model: Any, what: str) -> FitRecord:
+    """The rows of the fit, where the model still has them."""
+    if "_record" not in vars(model):
+        raise InputError(
+            f"the rows of the fit, which {what} need, are not kept in files, pickles "
+            "or copies; ask before saving, or fit again."
+        )
+    return model._record
+
+
+def statistics_of(model: Any) -> Estimate:
+    """Coefficients, covariance and likelihoods, computed once."""
+    if "inference_" in vars(model):
+        return model.inference_
+    record = record_of(model, "these statistics")
+    if record.estimate is None:
+        evidence = evidence_of(model, record.batch)
+        found = model._estimate(evidence)
+        _refuse_dependent(model, evidence, found)
+        record.estimate = found
+    return record.estimate
+
+
+def statistics_or_none(model: Any) -> Estimate | None:
+    """The statistics where there are any."""
+    kept = "inference_" in vars(model) or "_record" in vars(model)
+    if not kept or model._refusal("model") is not None:
+        return None
+    try:
+        return statistics_of(model)
+    except (InputError, np.linalg.LinAlgError):
+        return None
+
+
+def summarize(
+    model: Any, errors: str, coverage: float, n_resamples: int, random_state: int
+) -> Summary:
+    """The table of coefficients; see `LinearModel.summary`."""
+    if errors == "none":
+        return _bare_summary(model, coverage)
+    if errors not in ERRORS:
+        raise InputError(
+            f'errors is {errors!r}; give one of {", ".join(ERRORS)}, or "none".'
+        )
+    reason = model._refusal(errors)
+    if reason is not None:
+        raise InputError(reason)
+    found, notes = statistics_of(model), list(model._notes())
+    if errors in KINDS:
+        C = _robust_covariance(model, errors, len(found.coefficients))
+        found = eqx.tree_at(lambda e: e.covariance, found, C)
+    elif errors == "bootstrap":
+        fits = refits(model, n_resamples, random_state)
+        draws = np.stack([model._table_order(phi) for phi in fits])
+        C = np.atleast_2d(np.cov(draws, rowvar=False))
+        found = eqx.tree_at(lambda e: e.covariance, found, C)
+        notes.append(f"bootstrap of {n_resamples} resamples")
+    names = tuple(model._coefficient_names())
+    return Summary(_title(model), names, found, errors, coverage, tuple(notes))
+
+
+def _bare_summary(model: Any, coverage: float) -> Summary:
+    """Coefficients without errors."""
+    weight, bias, _ = coefficients_of(model.phi_)
+    B = weight.T.ravel() if bias is None else np.r_[bias, weight.T.ravel()]
+    q, no = len(B), float("nan")
+    found = Estimate(B, np.full((q, q), no), np.ones(q, bool), no, no, no, no, q)
+    names = [*model._coefficient_names(), *[""] * q][:q]
+    reason = model._refusal("model")
+    notes = (reason,) if reason else ()
+    return Summary(_title(model), tuple(names), found, "none", coverage, notes)
+
+
+def _title(model: Any) -> str:
+    formula = model.formula
+    return f"{type(model).__name__}" + (f": {formula.text}" if formula else "")
+
+
+def _refuse_dependent(model: Any, evidence: Evidence, found: Estimate) -> None:
+    """Where the errors look as if columns were dependent, find out which."""
+    unit = max(found.dispersion, np.finfo(float).tiny)
+    diagonal = np.diagonal(found.covariance)[: evidence.p] / unit
+    inflation = diagonal * evidence.squares()
+    if np.isfinite(inflation).all() and (inflation < MAX_INFLATION).all():
+        return
+    names = np.asarray(model._column_names(), dtype=object)
+    sentence = dependence_sentence(evidence.X, names, bool(evidence.first))
+    if sentence is not None or not np.isfinite(diagonal).all():
+        what = sentence or "the information about the coefficients is singular"
+        raise InputError(
+            f"{what}, so there are no standard errors. Drop a column, or use a ridge."
+        )
+
+
+def evidence_of(model: Any, batch: Batch) -> Evidence:
+    """What the present rows say about the coefficients."""
+    present = batch.w > 0
+    x, y, w = batch.x, batch.y, batch.w
+    if not present.all():
+        x = jax.tree.map(lambda a: a[present], x)
+        y, w = y[present], w[present]
+    k = coefficients_of(model.phi_).weight.shape[1]
+    eta = eta_at(model.phi_, x)[:, :k]
+    X = x[0] if isinstance(x, tuple) else x
+    return Evidence(model._unit(), X, model._first, eta, y, w)
+
+
+def likelihoods(model: Any) -> tuple[float, float]:
+    """The log-likelihoods of the fit and of the model without columns."""
+    record = record_of(model, "likelihoods")
+    if model._first:
+        empty = jax.tree.map(
+            lambda a: np.zeros_like(a) if a.ndim == 2 else a, record.batch.x
+        )
+        batch = record.batch._replace(x=empty)
+        null = learn(model.learner_, key_of(0), record.hyper, batch)
+    else:
+        null = Coefficients.without_weights(model.phi_)
+    own, nothing = (
+        log_likelihood(model.family_, phi, record.batch) for phi in (model.phi_, null)
+    )
+    return own, nothing
+
+
+def likelihood_estimate(
+    model: Any, evidence: Evidence, covariance: np.ndarray, **more: Any
+) -> Estimate:
+    """The statistics of a model that was fitted by maximum likelihood.
+
+    Args:
+        model: the fitted model.
+        evidence: its rows.
+        covariance: of the coefficients, in the order of the table.
+        more: fields of `Estimate` that are not the usual ones.
+    """
+    own, nothing = likelihoods(model)
+    usual = {
+        "slopes": np.arange(evidence.p) >= evidence.first,
+        "total": evidence.total,
+        "df_residual": evidence.df_residual,
+        "log_likelihood": own,
+        "null_log_likelihood": nothing,
+        "n_counted": evidence.p,
+        "condition": evidence.condition(),
+    }
+    table = model._table_order(model.phi_)
+    return Estimate(table, covariance, **usual | more)
+
+
+def log_likelihood(family: Any, phi: PyTree, batch: Batch) -> float:
+    """Σ w log p(y | x) at φ."""
+    present = batch.w > 0
+    eta = eta_at(phi, batch.x)[present]
+    log_prob = Predictive(family, eta).log_prob(batch.y[present])
+    return float(batch.w[present] @ log_prob)
+
+
+def _robust_covariance(model: Any, kind: str, q: int) -> np.ndarray:
+    """The sandwich of this kind; parameters that it is not about have no error."""
+    batch = record_of(model, "robust errors").batch
+    C = evidence_of(model, batch).robust(kind)
+    full = np.full((q, q), np.nan)
+    full[: len(C), : len(C)] = C
+    return full
+
+
+def refits(model: Any, n_resamples: int, random_state: int) -> Iterator[PyTree]:
+    """φ of fits to rows drawn again, one after the other."""
+    record = record_of(model, "bootstrap errors")
+    batch = pad(record.batch)
+    rng = np.random.default_rng(random_state)
+    weights = resampled_weights(batch.w, int(n_resamples), rng)
+    with float64():
+        found = bootstrap(model.learner_, key_of(0), record.hyper, batch, weights)
+        phi = to_numpy(found)
+    for i in range(int(n_resamples)):
+        yield jax.tree.map(lambda a, i=i: a[i], phi)
+
+
+def penalty_sentence(model: Any) -> str | None:
+    """Why a penalty makes p-values meaningless, or None where there is none."""
+    alpha, C = getattr(model, "alpha", 0.0), getattr(model, "C", None)
+    if C is None and not (alpha == "cv" or alpha > 0):
+        return None
+    what = f"alpha = {alpha}" if C is None else f"C = {C}"
+    return (
+        f"{type(model).__name__} was fitted with a penalty ({what}), which pulls "
+        "coefficients towards zero: the estimate is biased, and standard errors and "
+        "p-values of maximum likelihood do not hold for it. Fit without a penalty "
+        '(alpha=0.0, or LinearRegression), or ask for summary(errors="none").'
+    )

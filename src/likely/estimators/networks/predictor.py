@@ -1,0 +1,389 @@
+r"""The face of every network: y | x ~ p(y | f(x; φ)) with f any architecture.
+
+Inputs are centred and scaled by their weighted mean and deviation, and so is a target
+that has units; predictions are in the units of the data. Small problems are fitted by
+L-BFGS on all rows in float64, so that row weights are exact; larger ones by Adam on
+minibatches in float32 (`solvers.training`). Several members are one program.
+
+Another network estimator needs three things:
+
+    class Spectrum(eqx.Module):                     # the architecture, as plain data
+        widths: tuple[int, ...] = eqx.field(static=True)
+        def build(self, shape, n_out, *, key): ...  # rows of this shape -> a model
+
+    class SpectrumClassifier(ClassifierMixin, NetworkPredictor):
+        _kind = TableInputs()                       # what a row is
+        def __init__(self, widths=(16, 32), *, max_iter=20, random_state=0):
+            store(self, locals())                   # any of `TrainingOptions`
+        def _architecture(self): return Spectrum(tuple(self.widths))
+
+A model that ends with a `Dense` layer (a `Chain`) starts at the null model and can have
+`laplace`.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import lru_cache
+from os import PathLike
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import numpy as np
+from jax.sharding import Mesh
+from sklearn.utils.validation import check_is_fitted
+
+from likely.base.labels import class_family, codes_of
+from likely.base.learning import Problem
+from likely.base.predictor import Predictor
+from likely.base.rows import check_numbers, check_rows, weights_of
+from likely.base.training.members import Network
+from likely.base.training.options import TrainingOptions
+from likely.base.training.trainer import (
+    Earlier,
+    Observers,
+    Trainer,
+    cast,
+    member_of,
+    publish,
+    stacked,
+    weights_of as weights_to_begin,
+)
+from likely.core.checks import InputError, check_finite
+from likely.core.precision import float64, precision_of
+from likely.core.rows import pad, pad_rows, size_class
+from likely.estimators.networks.families import family_of
+from likely.estimators.networks.inputs import Inputs, TableInputs
+from likely.estimators.networks.laplace import (
+    eta_covariance,
+    last_layer_posterior,
+    with_uncertain_weights,
+)
+from likely.estimators.networks.learner import NetworkLearner
+from likely.families import AbstractFamily, Predictive, StudentT, mix
+from likely.solvers.training import Callback, Checkpoints
+from likely.typing import Batch
+
+MAX_PARALLEL_MEMBERS = 16
+"""Members that predict side by side."""
+
+
+class NetworkPredictor(Predictor):
+    """What all networks share. You write `_architecture`."""
+
+    _kind: ClassVar[Inputs] = TableInputs()
+    """What a row is."""
+    _positions: ClassVar[bool] = False
+    """Whether each position of a row has an η of its own."""
+    phi_: Network
+    learner_: NetworkLearner
+
+    @abstractmethod
+    def _architecture(self) -> Any:
+        """The `Architecture`: plain data that can build a model."""
+
+    # Defaults that may be replaced -----------------------------------------------------
+
+    def _target(self, y: np.ndarray) -> tuple[AbstractFamily, int]:
+        """The family, and how many entries of each output's η all rows share."""
+        if self._predicts_classes:
+            return class_family(len(self.classes_)), 0
+        family = getattr(self, "family", "normal")
+        return family_of(family, y.shape[1] if y.ndim == 2 else None)
+
+    def _stochastic(self) -> bool:
+        """Whether the network draws in training, or keeps running statistics."""
+        network = self._architecture()
+        perceptron = getattr(network, "perceptron", network)
+        dropped = bool(getattr(perceptron, "dropout", 0.0))
+        return dropped or getattr(perceptron, "norm", None) == "batch"
+
+    # Fitting ---------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+        callbacks: Callback | Sequence[Callback] = (),
+        checkpoints: Checkpoints | str | PathLike | None = None,
+        resume: bool = False,
+        mesh: Mesh | None = None,
+    ):
+        """Fit by maximum a posteriori.
+
+        Args:
+            X: (n, d) inputs.
+            y: (n,) targets.
+            sample_weight: how often each row counts.
+            X_val: inputs of other rows, to stop early by.
+            y_val: their targets.
+            sample_weight_val: how often each of these counts.
+            callbacks: functions of an `Event`; one that returns True ends the fit.
+            checkpoints: a folder to save the run in, or `Checkpoints`.
+            resume: whether to go on from there.
+            mesh: devices that share each batch; several members share them anyway.
+        """
+        options = TrainingOptions.of(self)
+        earlier = self._earlier() if options.warm_start else None
+        batch = self._batch(X, y, sample_weight)
+        validation = self._validation_rows(X_val, y_val, sample_weight_val)
+        if validation is None and options.early_stopping:
+            batch, validation = options.split(batch)
+        observers = Observers(callbacks, checkpoints, resume, mesh)
+        watched = validation is not None or observers.any
+        self.learner_ = self._learner(batch.y, watched=watched)
+        self._check_targets(batch)
+        trainer = Trainer(options, self.learner_)
+        begin = None if earlier is None else earlier.begin(self._now(), trainer)
+        phi = trainer.fit(
+            batch, validation=validation, begin=begin, observers=observers
+        )
+        publish(self, phi, warn=not trainer.by_minibatches)
+        self.weight_seen_, self.passes_ = float(batch.w.sum()), 0
+        vars(self).pop("memory_", None)
+        self._approximate_posterior(batch)
+        return self
+
+    def _partial_fit(self, X: Any, y: Any, sample_weight: Any, *, encoded: bool):
+        """One pass over these rows, from where the weights are.
+
+        Args:
+            X: inputs.
+            y: targets.
+            sample_weight: how often each row counts.
+            encoded: whether the classes are known before the first pass.
+        """
+        first = not hasattr(self, "phi_")
+        batch = self._batch(
+            X, y, sample_weight, first=first, known=encoded or not first
+        )
+        learner = self._learner(batch.y, watched=True)
+        if first or not Trainer(TrainingOptions(), self.learner_).by_minibatches:
+            self.learner_ = learner
+        self._check_targets(batch)
+        steps, passes = getattr(self, "n_iter_", 0), getattr(self, "passes_", 0)
+        seen = float(batch.w.sum()) + getattr(self, "weight_seen_", 0.0)
+        begin = None if first else weights_to_begin(self.phi_, np.float32)
+        trainer = Trainer(TrainingOptions.of(self), self.learner_)
+        memory = getattr(self, "memory_", None)
+        phi, memory = trainer.one_pass(batch, begin, memory, passes=passes, seen=seen)
+        publish(self, phi, warn=False)
+        self.n_iter_, self.passes_ = self.n_iter_ + steps, passes + 1
+        self.weight_seen_, self.memory_ = seen, memory
+        self._approximate_posterior(batch)
+        return self
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
+        """The learner with checked rows, for fits on folds."""
+        batch = self._batch(X, y, sample_weight)
+        return Problem(self._learner(batch.y), self._hyper(), batch)
+
+    def _hyper(self) -> dict[str, np.ndarray]:
+        return TrainingOptions.of(self).hyper
+
+    def _learner(self, y: np.ndarray, *, watched: bool = False) -> NetworkLearner:
+        """The pure core, for these targets.
+
+        Args:
+            y: encoded targets.
+            watched: whether there are validation rows, callbacks or checkpoints.
+        """
+        options, network = TrainingOptions.of(self), self._architecture()
+        family, shared = self._target(y)
+        size = len(y) * parameter_count(network, self._kind.shape(self), family.n_eta)
+        stochastic = watched or self._stochastic()
+        rated = TrainingOptions.of(self).rated
+        return NetworkLearner(
+            family,
+            network,
+            options.solver_for(size, size_class(len(y)), stochastic=stochastic),
+            shared=shared,
+            inputs=self._kind.scaling,
+            plain=self._kind.plain(self),
+            positions=self._positions,
+            rated=rated,
+        )
+
+    def _check_targets(self, batch: Batch) -> None:
+        """Refuse targets that the family cannot have."""
+        if not self._positions:
+            self.family_.check(batch.y, batch.w)
+
+    @property
+    def family_(self) -> AbstractFamily:
+        """The family of p(y | x)."""
+        return self.learner_.family
+
+    def _earlier(self) -> Earlier | None:
+        """The last fit, where there was one."""
+        return self._now() if hasattr(self, "phi_") else None
+
+    def _now(self) -> Earlier:
+        classes, shape = getattr(self, "classes_", ()), self._kind.shape(self)
+        return Earlier(getattr(self, "phi_", None), self.learner_, classes, shape)
+
+    def _approximate_posterior(self, batch: Batch) -> None:
+        """`last_layer_`: the posterior of the last weights, if asked for."""
+        vars(self).pop("last_layer_", None)
+        given = TrainingOptions.of(self).laplace
+        if given is False or given is None:
+            return
+        with float64():
+            phi = cast(stacked(self.phi_), np.float64)
+            self.last_layer_ = last_layer_posterior(
+                self.learner_, phi, pad(batch), given
+            )
+
+    # Rows ------------------------------------------------------------------------------
+
+    def _batch(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        first: bool = True,
+        known: bool = False,
+    ) -> Batch:
+        """Checked rows in the shape that the network takes.
+
+        Args:
+            X: inputs.
+            y: targets.
+            sample_weight: how often each row counts.
+            first: whether these rows decide what inputs are.
+            known: whether the classes are known already.
+        """
+        if first:
+            self._kind.learn(self, X, sample_weight)
+        X = self._kind.table(self, X)
+        if known:
+            rows = check_rows(self, X, y, sample_weight, reset=first)
+            rows = rows._replace(y=self._encode_known(rows.y, "y"))
+        else:
+            rows = self._rows(X, y, sample_weight)
+        return Batch(self._kind.shaped(self, rows.X), rows.y, rows.w)
+
+    def _encode_known(self, y: Any, name: str) -> np.ndarray:
+        """The targets of other rows, encoded as those of the fit."""
+        if self._predicts_classes:
+            return codes_of(y, self.classes_, name)
+        return check_numbers(self, y)
+
+    def _validation_rows(self, X: Any, y: Any, w: Any) -> Batch | None:
+        """The validation rows that were given."""
+        if X is None:
+            return None
+        if y is None:
+            raise InputError("X_val is given without y_val; give both.")
+        X = np.asarray(self._kind.table(self, X), np.float64)
+        w = weights_of(w, len(X))
+        check_finite("X_val", X, w)
+        y = self._encode_known(np.asarray(y), "y_val")
+        return Batch(self._kind.shaped(self, X), y, w)
+
+    def _inputs(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = super()._inputs(self._kind.table(self, X))
+        return self._kind.shaped(self, X)
+
+    # Predicting ------------------------------------------------------------------------
+
+    def predict_dist(self, X: Any) -> Any:
+        """p(y | x) for each row: the mixture of the members."""
+        classes = getattr(self, "classes_", None)
+        return mix(self.family_, self._parts(self._inputs(X)), classes=classes)
+
+    def members(self, X: Any) -> list[Predictive]:
+        """p(y | x) of each member."""
+        classes = getattr(self, "classes_", None)
+        etas = self._etas(self._inputs(X))
+        return [Predictive(self.family_, eta, classes) for eta in etas]
+
+    def unpack(self, X: Any, member: int = 0) -> tuple[Any, Any, np.ndarray]:
+        """The network, its running statistics, and the inputs as it gets them.
+
+        That is what `diagnostics.feature_maps`, `diagnostics.class_activation` and the
+        like take.
+
+        Args:
+            X: inputs.
+            member: which of the networks, where there are several.
+        """
+        rows, phi = self._inputs(X), member_of(self.phi_, member)
+        scaled = (rows - phi.scaling.center) / phi.scaling.scale
+        model, state = jax.tree.map(
+            lambda a: jax.numpy.asarray(a) if eqx.is_array(a) else a,
+            (phi.solution.model, phi.solution.state),
+        )
+        return model, state, scaled.astype(np.float32)
+
+    def _mean(self, X: Any) -> np.ndarray:
+        """E[y | x]; where Student's t has no mean (ν ≤ 1) its middle."""
+        parts, family = self._parts(self._inputs(X)), self.family_
+        if isinstance(family, StudentT):
+            return parts[..., 0].mean(0)
+        m, n, k = parts.shape
+        means = Predictive(family, parts.reshape(m * n, k)).mean
+        return means.reshape(m, n, *means.shape[1:]).mean(0)
+
+    def _parts(self, X: np.ndarray) -> np.ndarray:
+        """(parts, n, k): η of the equal parts of the mixture."""
+        etas, last = self._etas(X), getattr(self, "last_layer_", None)
+        if last is None:
+            return etas
+        with float64():
+            phi = cast(stacked(self.phi_), np.float64)
+            covariance = eta_covariance(self.learner_, phi, last, pad_rows(X))
+        return with_uncertain_weights(
+            self.learner_, etas, np.asarray(covariance)[:, : len(X)]
+        )
+
+    def _etas(self, X: np.ndarray) -> np.ndarray:
+        """(m, n, k) η of the members."""
+        learner, phi, size = self.learner_, stacked(self.phi_), self._kind.max_rows
+        if size is None:
+            with float64():
+                etas = _eta_of(learner, phi, pad_rows(X))
+                return np.asarray(etas, np.float64)[:, : len(X)]
+        with precision_of(phi.solution.model):
+            parts = [pad_rows(X[i : i + size]) for i in range(0, len(X), size)]
+            etas = [np.asarray(_eta_of(learner, phi, part)) for part in parts]
+        return np.concatenate(etas, 1).astype(np.float64)[:, : len(X)]
+
+
+@eqx.filter_jit
+def _eta_of(learner: NetworkLearner, phi: Network, X: Any):
+    """η of every member, some members at a time, so that they fit in the cache."""
+    m = len(phi.solution.loss)
+    at_once = max(k for k in range(1, MAX_PARALLEL_MEMBERS + 1) if m % k == 0)
+    if at_once == m:
+        return jax.vmap(learner.eta, in_axes=(0, None))(phi, X)
+    arrays, static = eqx.partition(phi, eqx.is_array)
+
+    def one(arrays: Any) -> Any:
+        return learner.eta(eqx.combine(arrays, static), X)
+
+    return jax.lax.map(one, arrays, batch_size=at_once)
+
+
+def parameter_count(network: Any, shape: tuple[int, ...], n_eta: int) -> int:
+    """The number of parameters of the model that an architecture builds."""
+    try:
+        return _counted(network, shape, n_eta)
+    except TypeError:  # not hashable, so not remembered
+        return _counted.__wrapped__(network, shape, n_eta)
+
+
+@lru_cache(maxsize=64)
+def _counted(network: Any, shape: tuple[int, ...], n_eta: int) -> int:
+    model = eqx.filter_eval_shape(
+        lambda key: network.build(shape, n_eta, key=key), jax.random.key(0)
+    )
+    arrays = eqx.filter(model, lambda a: hasattr(a, "shape"))
+    return sum(int(np.prod(a.shape)) for a in jax.tree.leaves(arrays))

@@ -1,0 +1,108 @@
+r"""Any family as a density: $\hat η = \arg\max_η \sum_i w_i \log p(x_i \mid η)$.
+
+The simplest unsupervised model: rows are independent draws from one distribution, whose
+parameters are those of largest likelihood. It is what a mixture, a factor model or a deep
+generator has to beat, in the same unit: nats per row.
+"""
+
+from typing import Any, no_type_check
+
+import numpy as np
+
+from likely import families
+from likely.base.density import Density
+from likely.base.marginal import fit_marginal
+from likely.base.settings import one_of, store
+from likely.core.checks import InputError
+from likely.families import AbstractFamily, MultivariateNormal, Predictive, Product
+
+FAMILIES = {
+    "exponential": families.Exponential,
+    "gamma": families.Gamma,
+    "geometric": families.Geometric,
+    "laplace": families.Laplace,
+    "negative_binomial": families.NegativeBinomial,
+    "normal": families.Normal,
+    "poisson": families.Poisson,
+    "student_t": families.StudentT,
+}
+
+
+class FamilyDensity(Density):
+    """One distribution for all rows, by maximum likelihood.
+
+    Args:
+        family: a name ("normal", "laplace", "student_t", "gamma", "exponential",
+            "poisson", "negative_binomial", "geometric") or a family of
+            `likely.families`. Several columns are jointly normal with any covariance
+            for "normal"; for other names and families of one output they are
+            independent. A multivariate family has to have as many outputs as columns.
+
+    Attributes:
+        family_: the family of a row.
+        eta_: its parameters, unconstrained.
+        theta_: its parameters by name.
+    """
+
+    family: Any
+
+    @no_type_check  # scikit-learn: settings are checked in fit
+    def __init__(self, family: Any = "normal"):
+        store(self, locals())
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "FamilyDensity":
+        """Find the parameters of largest likelihood.
+
+        Args:
+            X: (n, d) rows.
+            y: not used.
+            sample_weight: how often each row counts.
+        """
+        rows = self._rows(X, sample_weight)
+        self.family_ = _row_family(self.family, rows.X.shape[1])
+        self.eta_ = fit_marginal(self.family_, self._targets(rows.X), rows.w)
+        return self
+
+    def log_prob(self, X: Any) -> np.ndarray:
+        """(n,) log p(x) of each row, in nats; −∞ where x is impossible."""
+        X = self._inputs(X)
+        eta = np.broadcast_to(self.eta_, (len(X), len(self.eta_)))
+        return Predictive(self.family_, eta).log_prob(self._targets(X))
+
+    def sample(self, n: int = 1, *, random_state: Any = None) -> np.ndarray:
+        """(n, d) independent draws."""
+        draws = self._distribution().sample(n, random_state=random_state)
+        return draws.reshape(n, -1)
+
+    @property
+    def theta_(self) -> dict[str, np.ndarray]:
+        """The parameters by name."""
+        return {name: value[0] for name, value in self._distribution().theta.items()}
+
+    def _distribution(self) -> Predictive:
+        return Predictive(self.family_, self.eta_[None])
+
+    def _targets(self, X: np.ndarray) -> np.ndarray:
+        """Rows as the family takes them: numbers for one output."""
+        return X if self.family_.multivariate else X[:, 0]
+
+
+def _row_family(given: Any, d: int) -> AbstractFamily:
+    """The family of a row of d columns."""
+    if isinstance(given, str):
+        one_of("family", given, FAMILIES)
+        if given == "normal" and d > 1:
+            return MultivariateNormal(d)
+        given = FAMILIES[given]()
+    if not isinstance(given, AbstractFamily):
+        raise InputError(
+            f"family is {given!r}; give one of {', '.join(FAMILIES)}, or a family of "
+            "likely.families."
+        )
+    if given.multivariate:
+        if given.n_outputs != d:
+            raise InputError(
+                f"family has {given.n_outputs} outputs, but X has {d} columns."
+            )
+        return given
+    return given if d == 1 else Product(*[given] * d)

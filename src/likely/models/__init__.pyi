@@ -1,0 +1,28 @@
+from .images.blocks import residual_block as residual_block
+from .images.cnn import (
+    CNN as CNN,
+    alexnet as alexnet,
+    lenet as lenet,
+)
+from .images.resnet import (
+    ResNet as ResNet,
+    resnet8 as resnet8,
+    resnet18 as resnet18,
+)
+from .images.unet import (
+    UNet as UNet,
+    super_resolution as super_resolution,
+    timed as timed,
+)
+from .linear.linear import Linear as Linear
+from .linear.null import Null as Null
+from .linear.offset import Offset as Offset
+from .linear.shared import Shared as Shared
+from .mlp import (
+    MLP as MLP,
+    mlp as mlp,
+)
+from .torch_state import (
+    from_torch as from_torch,
+    to_torch as to_torch,
+)
