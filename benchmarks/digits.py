@@ -55,16 +55,19 @@ def judge(seed: int, X: np.ndarray, y: np.ndarray, epochs: int) -> dict:
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     held, test = model.predict_proba(X[HELD]), model.predict_proba(X[TEST])
     T = evaluate.temperature(y[HELD], held)
-    held, heated = evaluate.heated(held, T), evaluate.heated(test, T)
+    held, scaled = (
+        evaluate.temperature_scaled(held, T),
+        evaluate.temperature_scaled(test, T),
+    )
     q = evaluate.radius(evaluate.class_scores(y[HELD], held), 0.9)
-    sets = evaluate.class_sets(heated, q)
+    sets = evaluate.class_sets(scaled, q)
     covered, size = evaluate.coverage_of_sets(y[TEST], sets)
     return {
         "seed": seed,
         "accuracy": float((test.argmax(1) == y[TEST]).mean()),
         "temperature": T,
         "error_before": evaluate.reliability(y[TEST], test).expected_error,
-        "error": evaluate.reliability(y[TEST], heated).expected_error,
+        "error": evaluate.reliability(y[TEST], scaled).expected_error,
         "covered": covered,
         "set_size": size,
         "parameters": parameter_count(model.phi_.solution.model),

@@ -7,7 +7,7 @@ import pytest
 from jax import lax
 
 from likely.autodiff import trace
-from likely.autodiff.page import page
+from likely.autodiff.page.page import page
 from likely.core import float64
 
 RNG = np.random.default_rng(0)

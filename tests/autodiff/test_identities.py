@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from likely.autodiff import IDENTITIES, cauchy_schwarz, verify_identities
-from likely.autodiff.identity import Numbers
-from likely.autodiff.numerical import numerical_gradient
+from likely.autodiff.calculus.identity import Numbers
+from likely.autodiff.numerical.differences import numerical_gradient
 from likely.core import float64
 
 

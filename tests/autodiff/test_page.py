@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from likely.autodiff import trace
-from likely.autodiff.page import page
+from likely.autodiff.page.page import page
 from likely.families import Categorical
 from likely.models import mlp
 from likely.objectives import NegativeLogLikelihood

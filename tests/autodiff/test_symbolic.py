@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from likely.autodiff import symbol, symbolic
-from likely.autodiff.expression import cos, exp, log, sin, sqrt, tan, tanh
+from likely.autodiff.calculus.expression import cos, exp, log, sin, sqrt, tan, tanh
 from likely.core import InputError, float64
 
 x, y = symbol("x"), symbol("y")

@@ -84,7 +84,9 @@ def test_a_calibrated_model_has_no_more_error_than_noise(classes):
     for equal in ("width", "weight"):
         found = evaluate.reliability(codes, p, equal=equal)
         assert found.expected_error < 2 * found.noise
-        sharp = evaluate.reliability(codes, evaluate.heated(p, 0.4), equal=equal)
+        sharp = evaluate.reliability(
+            codes, evaluate.temperature_scaled(p, 0.4), equal=equal
+        )
         assert sharp.expected_error > 5 * sharp.noise
     assert found.weight.sum() == 4000
     assert np.ptp(found.weight) <= 1
@@ -102,13 +104,15 @@ def test_the_expected_calibration_error_of_two_bins():
 def test_temperature_undoes_overconfidence(classes):
     codes, p, w = classes
     assert evaluate.temperature(codes, p, w) == pytest.approx(1, abs=0.1)
-    hot = evaluate.heated(p, 0.5)
+    hot = evaluate.temperature_scaled(p, 0.5)
     T = evaluate.temperature(codes, hot, w)
     assert pytest.approx(2, rel=0.1) == T
     np.testing.assert_allclose(
-        evaluate.heated(hot, T), evaluate.heated(p, 0.5 * T), atol=1e-12
+        evaluate.temperature_scaled(hot, T),
+        evaluate.temperature_scaled(p, 0.5 * T),
+        atol=1e-12,
     )
-    assert (evaluate.heated(hot, T).argmax(1) == p.argmax(1)).all()
+    assert (evaluate.temperature_scaled(hot, T).argmax(1) == p.argmax(1)).all()
 
 
 def test_uniformity_sees_intervals_that_are_too_narrow(rng):
@@ -137,7 +141,7 @@ def test_conformal_intervals_cover_whatever_the_model(rng):
 def test_conformal_sets_cover_where_a_fixed_threshold_does_not(classes):
     """An over-confident model: γ = 0.9 covers far too little, the quantile covers."""
     codes, p, _ = classes
-    sharp = evaluate.heated(p, 0.2)
+    sharp = evaluate.temperature_scaled(p, 0.2)
     fixed, _ = evaluate.coverage_of_sets(codes, sharp >= 0.9)
     q = evaluate.radius(evaluate.class_scores(codes[:2000], sharp[:2000]), 0.9)
     share, size = evaluate.coverage_of_sets(

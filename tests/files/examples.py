@@ -35,7 +35,7 @@ from likely.estimators.linear.lasso import ElasticNetLearner
 from likely.estimators.linear.logistic import FirthLearner
 from likely.estimators.linear.normal import NormalLinear, NormalLinearLearner
 from likely.estimators.linear.perceptron import PerceptronLearner
-from likely.estimators.linear.robust import AbsoluteLearner
+from likely.estimators.linear.quantile import AbsoluteLearner
 from likely.estimators.linear.rounded import RoundedLearner
 from likely.estimators.linear.spline import SplineFit, SplineLearner, penalties
 from likely.evaluate.splits import Folds, Split

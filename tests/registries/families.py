@@ -239,6 +239,23 @@ FAMILIES = {
         lambda t: stats.gamma(t["concentration"], scale=1 / t["rate"]),
         bad=0.0,
     ),
+    "Weibull": Example(
+        lambda: f.Weibull(),
+        (0.3, 0.6),
+        positive,
+        lambda t: stats.weibull_min(t["concentration"], scale=t["scale"]),
+        bad=0.0,
+    ),
+    "AsymmetricLaplace": Example(
+        lambda: f.AsymmetricLaplace(0.3),
+        (0.5, 0.3),
+        line(at_centre),
+        lambda t: stats.laplace_asymmetric(
+            np.sqrt(0.3 / 0.7), t["loc"], t["scale"] * 0.5 / np.sqrt(0.3 * 0.7)
+        ),
+        smooth=False,
+        kinks=at_centre,
+    ),
     "MultivariateNormal": Example(
         lambda: f.MultivariateNormal(2),
         (0.5, -0.3, -0.2, -0.4, 0.3),

@@ -123,7 +123,7 @@ def report_convergence(estimator: Any, phi: PyTree) -> None:
 class Problem(NamedTuple):
     """The pure core of an estimator together with the rows it is fitted to."""
 
-    learner: Learner
+    learner: Any
     hyper: dict[str, np.ndarray]
     """Numeric hyper-parameters."""
     batch: Batch

@@ -152,7 +152,7 @@ def convert(cells: pa.Array, reading: str) -> pa.Array:
 def narrow(
     cells: pa.Array, readings: Sequence[str], values: dict[str, pa.Array] | None = None
 ) -> list[str]:
-    """Those of the readings that fit these cells too; a missing cell fits all.
+    """The readings that also fit these cells; a missing cell fits all.
 
     Args:
         cells: text.

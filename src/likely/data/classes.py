@@ -114,7 +114,7 @@ def mixture(
     std: float | Numbers = 1.0,
     random_state: Any = None,
 ) -> Dataset:
-    r"""$\sum_k π_k N(μ_k, σ_k^2 I)$; y is the component each row came from."""
+    r"""A mixture of normals, $\sum_k π_k N(μ_k, σ_k^2 I)$; y is the component of each row."""
     rng = generator(random_state)
     mu = np.asarray(means, float)
     k, d = mu.shape

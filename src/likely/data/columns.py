@@ -41,14 +41,14 @@ def is_timestamps(kind: pa.DataType) -> bool:
 
 
 def is_nested(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds what no kind can use: lists, bytes, ..."""
+    """Whether a column of this type holds lists, bytes or the like, which nothing uses."""
     if types.is_dictionary(kind):
         kind = kind.value_type
     return any(test(kind) for test in NESTED)
 
 
 def as_numbers(column: Any, name: str) -> np.ndarray:
-    """(n,) float64, NaN where missing; text is read as numbers."""
+    """The numbers of a column, (n,) float64, NaN where missing; text is read."""
     kind = column.type
     if is_nested(kind) or is_timestamps(kind):
         raise InputError(f"column {name!r} holds {kind} values, which are no numbers.")
@@ -70,7 +70,7 @@ def _microseconds(column: Any) -> Any:
 
 
 def as_timestamps(column: Any, name: str) -> np.ndarray:
-    """(n,) datetime64[us], NaT where missing; text is read as dates."""
+    """The dates of a column, (n,) datetime64[us], NaT where missing; text is read."""
     if is_text(column.type):
         column = _read(column, name, "date iso")
     if not is_timestamps(column.type):
@@ -115,7 +115,7 @@ def _strings(column: Any) -> pa.Array:
 
 
 def as_levels(column: Any, name: str) -> Levels:
-    """Codes and categories; numbers become text as they are written, 1.0 as 1."""
+    """The codes and categories of a column; numbers become text, 1.0 as 1."""
     kind = column.type
     if is_nested(kind):
         raise InputError(

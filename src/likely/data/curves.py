@@ -22,7 +22,7 @@ def linear(
     intercept: float = 1.0,
     random_state: Any = None,
 ) -> Dataset:
-    r"""$y = x·β + b + σε$ with standard normal x and ε.
+    r"""A linear function with noise, $y = x·β + b + σε$, x and ε standard normal.
 
     Args:
         n: rows.
@@ -54,7 +54,7 @@ def _names(d: int) -> tuple[str, ...]:
 
 
 def sine(x: np.ndarray) -> np.ndarray:
-    """sin 2πx, the usual curve."""
+    """The sine curve sin 2πx."""
     return np.sin(2 * np.pi * x)
 
 
@@ -66,7 +66,7 @@ def curve(
     interval: tuple[float, float] = (0.0, 1.0),
     random_state: Any = None,
 ) -> Dataset:
-    r"""$y = f(x) + σ(x)\,ε$ for one x, uniform on an interval.
+    r"""A function with noise, $y = f(x) + σ(x)\,ε$, of one x, uniform on an interval.
 
     Args:
         n: rows.
@@ -98,7 +98,7 @@ def polynomial(
     interval: tuple[float, float] = (-1.0, 1.0),
     random_state: Any = None,
 ) -> Dataset:
-    r"""$y = \sum_j β_j x^j + σε$, lowest power first."""
+    r"""A polynomial with noise, $y = \sum_j β_j x^j + σε$, lowest power first."""
     beta = np.asarray(coefficients, float)
     made = curve(
         n,
@@ -115,7 +115,7 @@ def polynomial(
 def heteroscedastic(
     n: int = 200, *, low: float = 0.05, high: float = 0.5, random_state: Any = None
 ) -> Dataset:
-    """sin 2πx with noise whose standard deviation grows from `low` to `high`."""
+    """A sine curve, sin 2πx, with noise whose standard deviation grows from `low` to `high`."""
     made = curve(n, noise=lambda x: low + (high - low) * x, random_state=random_state)
     about = "A curve whose noise grows"
     return Dataset(made.X, made.y, made.names, made.target_names, about, made.truth)

@@ -88,7 +88,7 @@ def sniff(
 
 
 def check_file(path: str | PathLike) -> None:
-    """Refuse what is not an ordinary file with something in it."""
+    """Refuse what is not an ordinary, non-empty file."""
     try:
         found = Path(path).stat()
     except (OSError, ValueError) as error:

@@ -27,7 +27,7 @@ def _summary(field: pa.Field) -> Summary:
 
 
 def infer_columns(frame: Any, sample_weight: Any = None) -> tuple[list[Column], int]:
-    """The columns of a frame or file, and how many rows were looked at."""
+    """The columns of a frame or file, and how many rows were inspected."""
     seen: dict[str, Summary] = {}
     rows = 0
     for chunk, _ in weighted_chunks(frame, sample_weight):

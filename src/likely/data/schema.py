@@ -49,7 +49,7 @@ class Column:
 
     @property
     def used(self) -> bool:
-        """Whether an encoder can make something of it."""
+        """Whether encoders use it."""
         return not (self.constant or self.identifier or self.kind == "text")
 
 

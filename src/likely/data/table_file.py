@@ -47,7 +47,7 @@ class TableFile(Protocol):
         ...
 
     def read(self) -> pa.Table:
-        """All rows at once."""
+        """Read all rows."""
         ...
 
 
@@ -128,7 +128,7 @@ class ParquetTable:
                 yield _validated(pa.Table.from_batches([batch]))
 
     def read(self) -> pa.Table:
-        """All rows at once."""
+        """Read all rows."""
         with _sentences(self.path), self._open() as file:
             rows = file.metadata.num_rows
             check_expansion(self.path, rows * len(self.names) * MIN_CELL_BYTES)
@@ -155,7 +155,7 @@ class ArrowTable:
                 yield _validated(pa.Table.from_batches([batch]))
 
     def read(self) -> pa.Table:
-        """All rows at once, mapped into memory."""
+        """Read all rows, mapped into memory."""
         chunks = list(self)
         if not sum(len(chunk) for chunk in chunks):
             raise table_error(self.path, "has no rows; give some.")

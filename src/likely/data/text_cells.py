@@ -26,7 +26,7 @@ MAX_ROWS_SEARCHED = 2_000_000
 
 
 class TextCells(NamedTuple):
-    """Where the text is and how it is written."""
+    """The file of a text table, its dialect, and how its cells are read."""
 
     path: str | PathLike
     dialect: Dialect

@@ -65,7 +65,7 @@ class TextTable:
             yield self._convert(cells, readings, rows)
 
     def read(self) -> pa.Table:
-        """All rows; columns whose reading changed on the way are read a second time."""
+        """Read all rows; columns whose reading changed on the way are read a second time."""
         fitting = self._all_readings()
         before: list[dict[str, str]] = []
         chunks: list[pa.Table] = []

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from likely.autodiff.work import jaxpr_work
+from likely.autodiff.modes.work import jaxpr_work
 from likely.diagnostics.anatomy import parameter_count
 from likely.layers import (
     Convolution,

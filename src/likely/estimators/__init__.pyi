@@ -33,10 +33,11 @@ from .linear.null import (
     NullRegressor as NullRegressor,
 )
 from .linear.perceptron import Perceptron as Perceptron
-from .linear.robust import (
-    HuberRegressor as HuberRegressor,
+from .linear.quantile import (
     LADRegressor as LADRegressor,
+    QuantileRegressor as QuantileRegressor,
 )
+from .linear.robust import HuberRegressor as HuberRegressor
 from .linear.rounded import RoundedRegression as RoundedRegression
 from .linear.spline import SplineRegressor as SplineRegressor
 from .neighbors.nearest import (

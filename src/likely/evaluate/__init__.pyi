@@ -6,10 +6,10 @@ from .assignment import (
 from .calibration import (
     Reliability as Reliability,
     Uniformity as Uniformity,
-    heated as heated,
     reliability as reliability,
     reliability_of_events as reliability_of_events,
     temperature as temperature,
+    temperature_scaled as temperature_scaled,
     uniformity as uniformity,
 )
 from .conformal import (

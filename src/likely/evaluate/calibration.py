@@ -115,7 +115,7 @@ def temperature(codes: Any, probs: Any, w: Any = None) -> float:
     return float(np.exp(found.x)) if found.fun < loss(0.0) else 1.0
 
 
-def heated(probs: Any, T: float) -> Float[np.ndarray, "n c"]:
+def temperature_scaled(probs: Any, T: float) -> Float[np.ndarray, "n c"]:
     r"""Temperature scaling: the probabilities $p_c^{1/T} / \sum_k p_k^{1/T}$."""
     tiny = np.finfo(np.float64).tiny
     logs = np.log(np.maximum(np.asarray(probs, np.float64), tiny)) / T

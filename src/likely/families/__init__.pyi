@@ -1,3 +1,4 @@
+from .asymmetric_laplace import AsymmetricLaplace as AsymmetricLaplace
 from .bernoulli import Bernoulli as Bernoulli
 from .binomial import Binomial as Binomial
 from .categorical import Categorical as Categorical
@@ -32,3 +33,4 @@ from .simplex import (
     softmax as softmax,
 )
 from .student import StudentT as StudentT
+from .weibull import Weibull as Weibull

@@ -6,11 +6,18 @@ from jaxtyping import Array, Float, Num
 
 def weighted_median(y: Num[Array, " n"], w: Float[Array, " n"]) -> Float[Array, ""]:
     """The median: the middle of the points with half of the weight on each side."""
+    return weighted_quantile(y, w, 0.5)
+
+
+def weighted_quantile(
+    y: Num[Array, " n"], w: Float[Array, " n"], q: float
+) -> Float[Array, ""]:
+    """The middle of the points with a share q of the weight below them."""
     order = jnp.argsort(y)
     y, below = y[order].astype(w.dtype), jnp.cumsum(w[order])
-    present, half = w[order] > 0, 0.5 * below[-1]
-    low = y[jnp.argmax(present & (below >= half))]
-    high = y[jnp.argmax(present & (below > half))]
+    present, share = w[order] > 0, q * below[-1]
+    low = y[jnp.argmax(present & (below >= share))]
+    high = y[jnp.argmax(present & (below > share))]
     return 0.5 * (low + high)
 
 

@@ -35,7 +35,7 @@ PLACES = {
     "likely.estimators.linear.normal": "NormalLinear NormalLinearLearner",
     "likely.estimators.linear.logistic": "FirthLearner",
     "likely.estimators.linear.perceptron": "PerceptronLearner",
-    "likely.estimators.linear.robust": "AbsoluteLearner",
+    "likely.estimators.linear.quantile": "AbsoluteLearner",
     "likely.estimators.networks.laplace": "LastLayer",
     "likely.base.training.members": "Network",
     "likely.estimators.networks.learner": "NetworkLearner RowScaling",

@@ -32,10 +32,7 @@ class AbstractEncoder(AbstractTransformer):
         """A function that writes the encoded rows into a block of zeros."""
 
     def _transform(self, X: Any) -> np.ndarray:
-        return self._written(new_levels(self, X))
-
-    def _written(self, columns: Sequence[Levels]) -> np.ndarray:
-        """(n, columns) of encoded rows."""
+        columns = new_levels(self, X)
         out = np.zeros((len(columns[0].codes), int(self.widths().sum())))
         write_blocks(out, self.writer(columns))
         return out

@@ -148,7 +148,7 @@ class TargetEncoder(AbstractEncoder):
         return self._encoded(rows, self._encodings(columns, targets, w), mean)
 
     def _encodings(self, columns, targets, w) -> list[np.ndarray]:
-        """For each feature (categories + 1, targets)."""
+        """The encodings of each feature, (categories + 1, targets)."""
         found = []
         for levels, categories in zip(columns, self.categories_, strict=True):
             codes = codes_among(levels, categories)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from likely.base.labels import frequency_distribution
 from likely.base.outputs import joint_distribution
+from likely.base.predictor import Predictor
 from likely.core.checks import InputError
 from likely.families import Normal, Predictive
 
@@ -46,12 +47,9 @@ def is_point_regressor(estimator: Any) -> bool:
 
 def has_distribution(estimator: Any) -> bool:
     """Whether it has `predict_dist`, and its settings allow it (SVR: `probability`)."""
-    without = getattr(estimator, "_without_distribution", None)
-    if without is not None and without() is not None:
-        return False
-    return hasattr(estimator, "predict_dist") and getattr(
-        estimator, "probability", True
-    )
+    if isinstance(estimator, Predictor):
+        return estimator._without_distribution() is None
+    return hasattr(estimator, "predict_dist")
 
 
 def distribution_of(

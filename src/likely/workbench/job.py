@@ -127,7 +127,7 @@ def run_spec(
 def _result(ladder: Ladder) -> Result:
     """Choose the best model, refit and recalibrate it, and write the report."""
     spec, table = ladder.spec, ladder.table
-    rows = scoring.ladder_rows(ladder)
+    rows = scoring.score_rows(ladder)
     winner = next(row for row in rows if row["name"] == scoring.best(rows))
     name, predictions = winner["name"], ladder.held_out[winner["name"]]
     calibrated = scoring.calibrate(table, predictions)

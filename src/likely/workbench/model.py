@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 
 from likely.core.checks import InputError
 from likely.data.frames import encode_text, to_arrow
-from likely.evaluate import class_sets, heated, radius, stretched
+from likely.evaluate import class_sets, radius, stretched, temperature_scaled
 from likely.families import Stretched
 from likely.preprocess import TableEncoder
 from likely.workbench.fitted import FittedMixture
@@ -56,7 +56,7 @@ class TableModel:
         """(n, c) class probabilities, classes in the order of `target.classes`."""
         if not self.target.is_class:
             raise InputError(f"{self.target.name!r} is a number; use predict_dist.")
-        return heated(self.predict_dist(frame).probs, self.temperature)
+        return temperature_scaled(self.predict_dist(frame).probs, self.temperature)
 
     def predict(self, frame: Any) -> np.ndarray:
         """The mean, or the most probable label, of each row."""

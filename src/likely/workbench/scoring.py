@@ -22,7 +22,7 @@ class Calibrated(NamedTuple):
     weights: np.ndarray
 
 
-def ladder_rows(ladder: Ladder) -> list[dict[str, Any]]:
+def score_rows(ladder: Ladder) -> list[dict[str, Any]]:
     """One row for each model: held-out nats, the gain over the row before, scores."""
     table, rows, before, null = ladder.table, [], None, None
     for name, predictions in ladder.held_out.items():
@@ -91,7 +91,7 @@ def calibrate(table: Table, predictions: HeldOutPredictions) -> Calibrated:
     y, w = table.y[predictions.rows], table.w[predictions.rows]
     if predictions.probs is not None:
         T = evaluate.temperature(y, predictions.probs, w)
-        probs = evaluate.heated(predictions.probs, T)
+        probs = evaluate.temperature_scaled(predictions.probs, T)
         return Calibrated(T, 1.0, evaluate.class_scores(y, probs), w)
     s = _stretch(predictions, w) if table.target.kind != "count" else 1.0
     return Calibrated(
@@ -127,7 +127,7 @@ def out_of_fold(
         scores, weights = whole.scores[others], w[others]
         q[fold == number] = evaluate.radius(scores, coverage, weights)
     if predictions.probs is not None:
-        probs = evaluate.heated(predictions.probs, whole.temperature)
+        probs = evaluate.temperature_scaled(predictions.probs, whole.temperature)
         sets = 1 - probs <= q[:, None]
         share, size = evaluate.coverage_of_sets(y, sets, w)
         return {"probs": probs, "sets": sets, "coverage": share, "size": size}

@@ -115,9 +115,9 @@ class Trainer(NamedTuple):
             number = jnp.asarray(passes, jnp.uint32)
             keys = jax.vmap(jax.random.fold_in, (0, None))(members.key, number)
             members = members._replace(key=keys)
-            members, shared, memory = single((members, shared, memory))
+            members, shared, before = single((members, shared, memory))
             total = jnp.asarray(seen, jnp.float32)
-            phi, after = one_pass(members, shared, memory, total)
+            phi, after = one_pass(members, shared, before, total)
             return to_numpy(phi), [np.asarray(a) for a in after]
 
     def _members(
@@ -184,7 +184,7 @@ def weights_of(phi: Network, dtype: Any) -> Network:
 class Earlier(NamedTuple):
     """What a warm start begins from."""
 
-    phi: Network
+    phi: Any
     learner: Any
     classes: Any
     shape: tuple[int, ...]

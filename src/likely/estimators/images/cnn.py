@@ -14,10 +14,10 @@ from likely.models import CNN, ResNet
 class ImageInputs:
     """Rows that are images; each channel is scaled as a whole."""
 
-    scaling = "channels"
+    scaling: str = "channels"
 
     def __init__(self, max_rows: int):
-        self.max_rows = max_rows
+        self.max_rows: int | None = max_rows
 
     def learn(self, estimator: Any, X: Any, sample_weight: Any) -> None:
         """Set `image_shape_`, (h, w, c) of the images of the fit."""

@@ -1,9 +1,11 @@
-r"""Least absolute deviations by an interior-point method: exact, safe to `vmap`.
+r"""Quantile regression by an interior-point method: exact, safe to `vmap`.
 
-$\min_b \sum_i w_i |y_i - a_i b|$ is a linear program. Its dual has a variable
-$x_i \in (0, 1)$ for each row (1/2 + half the sign of its residual at the end),
+$\min_b \sum_i w_i ρ_τ(y_i - a_i b)$ with $ρ_τ(r) = \max(τr, (τ-1)r)$ is a linear program; τ = ½
+are least absolute deviations. Its dual has a variable $x_i \in (0, 1)$ for each row (at the
+end 1 above the line and 0 below it),
 
-$$\max_x \sum_i w_i y_i x_i \quad\text{where}\quad \sum_i w_i x_i a_i = \tfrac12 \sum_i w_i a_i,$$
+$$\max_x \sum_i w_i y_i x_i \quad\text{where}\quad
+  \sum_i w_i x_i a_i = (1 - τ) \sum_i w_i a_i,$$
 
 and b are the multipliers of the constraint. The logarithmic barrier weighs each row by w,
 so a row of weight 2 is exactly two rows; each of about twenty Newton steps (predictor and
@@ -18,8 +20,9 @@ from jaxtyping import Array, Float, Int
 
 from likely.core.linalg import weighted_gram
 
-STEPS = 60
-BACK = 0.9995
+MAX_STEPS = 60
+STEP_SHARE = 0.9995
+"""How much of the way to the boundary a step goes."""
 
 
 class _State(NamedTuple):
@@ -34,8 +37,11 @@ class _State(NamedTuple):
     steps: Int[Array, ""]
 
 
-def least_absolute(
-    A: Float[Array, "n p"], y: Float[Array, " n"], w: Float[Array, " n"]
+def least_pinball(
+    A: Float[Array, "n p"],
+    y: Float[Array, " n"],
+    w: Float[Array, " n"],
+    tau: float = 0.5,
 ) -> tuple[Float[Array, " p"], Float[Array, ""], Int[Array, ""]]:
     """b, the duality gap as a part of the loss, and the steps taken."""
     T, present, total = _whitening(A, w), w > 0, w.sum()
@@ -50,15 +56,17 @@ def least_absolute(
         lift = jnp.where(scale > 0, 1e-14 * scale, 1.0)
         return jnp.linalg.solve(H + jnp.diag(lift), (w * q * r) @ A)
 
-    half = jnp.full_like(y, 0.5)
+    above = jnp.full_like(y, 1 - tau)
     b = -solve(jnp.ones_like(y), y)  # the program minimises −y·x, so b = −coefficients
     r = -y - A @ b
     floor = 1e-3 * (w @ jnp.abs(r) / total + 1e-3)
     z = jnp.maximum(r, 0.0) + floor
-    start = _State(half, half, z, z - r, b, w @ jnp.abs(r) / total, jnp.asarray(0))
+    start = _State(
+        above, 1 - above, z, z - r, b, w @ jnp.abs(r) / total, jnp.asarray(0)
+    )
     end = jax.lax.while_loop(
-        lambda c: (c.gap > 1e-13) & (c.steps < STEPS),
-        lambda c: _step(c, A, y, w, solve),
+        lambda c: (c.gap > 1e-13) & (c.steps < MAX_STEPS),
+        lambda c: _step(c, A, y, w, tau, solve),
         start,
     )
     exact = start.gap <= 1e-9
@@ -76,7 +84,7 @@ def _whitening(A: Float[Array, "n p"], w: Float[Array, " n"]) -> Float[Array, "p
     return V * root[None] / unit[:, None]
 
 
-def _step(c: _State, A, y, w, solve) -> _State:
+def _step(c: _State, A, y, w, tau, solve) -> _State:  # noqa: PLR0917
     """A predictor step to see how far one gets, then the centred and corrected one."""
     present, total = w > 0, w.sum()
     q = 1 / (c.z / c.x + c.v / c.s)
@@ -94,7 +102,9 @@ def _step(c: _State, A, y, w, solve) -> _State:
     def lengths(dx, dz, dv):
         primal = jnp.minimum(_room(c.x, dx, present), _room(c.s, -dx, present))
         dual = jnp.minimum(_room(c.z, dz, present), _room(c.v, dv, present))
-        return jnp.minimum(BACK * primal, 1.0), jnp.minimum(BACK * dual, 1.0)
+        return jnp.minimum(STEP_SHARE * primal, 1.0), jnp.minimum(
+            STEP_SHARE * dual, 1.0
+        )
 
     zero = jnp.zeros_like(c.x)
     _, dx, dz, dv = direction(0.0, zero, zero)
@@ -106,11 +116,12 @@ def _step(c: _State, A, y, w, solve) -> _State:
     fp, fd = lengths(dx, dz, dv)
     x, s = c.x + fp * dx, c.s - fp * dx
     z, v, b = c.z + fd * dz, c.v + fd * dv, c.b + fd * db
-    loss = w @ jnp.abs(y + A @ b)
+    r = y + A @ b
+    loss = w @ (jnp.abs(r) + (2 * tau - 1) * r)
     gap = w @ (z * x + v * s) / jnp.maximum(loss, jnp.finfo(y.dtype).tiny)
     good = jnp.isfinite(gap) & jnp.all(jnp.isfinite(b))
     new = _State(x, s, z, v, b, gap, c.steps + 1)
-    stop = c._replace(steps=jnp.asarray(STEPS))
+    stop = c._replace(steps=jnp.asarray(MAX_STEPS))
     return jax.tree.map(lambda a, o: jnp.where(good, a, o), new, stop)
 
 

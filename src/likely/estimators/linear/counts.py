@@ -24,7 +24,7 @@ KNOWN = {"exposure": None, "offset": None}
 
 
 def fit_log_linear(
-    model: Any,
+    self: Any,
     X: Any,
     y: Any,
     sample_weight: Any = None,
@@ -35,7 +35,6 @@ def fit_log_linear(
     """Fit by maximum likelihood (with a penalty: maximum a posteriori).
 
     Args:
-        model: the regressor.
         X: (n, d) inputs.
         y: (n,) targets.
         sample_weight: how often each row counts; 2 is "this row twice".
@@ -44,34 +43,34 @@ def fit_log_linear(
         offset: (n,) a known part of log E[y]; log(exposure) is one.
     """
     known = partial(offset_of, exposure=exposure, offset=offset)
-    return model._fit(X, y, sample_weight, lambda w: known(len(w), w=w))
+    return self._fit(X, y, sample_weight, lambda w: known(len(w), w=w))
 
 
 def log_linear_design(
-    model: Any, X: Any, exposure: Any = None, offset: Any = None
+    self: Any, X: Any, exposure: Any = None, offset: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """The columns that have coefficients, and the offset of each row."""
-    columns = model._columns(model._inputs(X))
+    columns = self._columns(self._inputs(X))
     return columns, offset_of(len(columns), exposure, offset)
 
 
 def log_linear_strengths(
-    model: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray
+    self: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray
 ) -> np.ndarray:
     """Strengths of the penalty to choose from."""
     return ridge_strengths(X, w, per_weight=True)
 
 
-def publish_log_linear(model: Any, phi: Any) -> None:
+def publish_log_linear(self: Any, phi: Any) -> None:
     """`coef_`, `intercept_` and, where it is learned, `concentration_`."""
     weight, bias, shared = coefficients_of(phi)
-    model.coef_ = weight[:, 0]
-    model.intercept_ = 0.0 if bias is None else float(bias[0])
+    self.coef_ = weight[:, 0]
+    self.intercept_ = 0.0 if bias is None else float(bias[0])
     if len(shared):
-        model.concentration_ = float(np.exp(shared[0]))
+        self.concentration_ = float(np.exp(shared[0]))
 
 
-def check_counts(model: Any, batch: Batch) -> None:
+def check_counts(self: Any, batch: Batch) -> None:
     """Refuse negative targets.
 
     Numbers of at least 0 that are no counts are taken for their mean (quasi-likelihood),
@@ -82,7 +81,7 @@ def check_counts(model: Any, batch: Batch) -> None:
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(
-            f"y has {y[row]} in row {row}, but {type(model).__name__} needs counts "
+            f"y has {y[row]} in row {row}, but {type(self).__name__} needs counts "
             "(0, 1, 2, ...). Use LinearRegression for numbers of both signs."
         )
 

@@ -230,8 +230,8 @@ def shape_variance(a: float, total: float) -> float:
     return 1 / (total * bend) if bend > 0 else 0.0
 
 
-def median_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
-    r"""Of least absolute deviations: $(A^\top W A)^{-1} / (4 f(0)^2)$.
+def quantile_covariance(evidence: Evidence, tau: float) -> Float[np.ndarray, "p p"]:
+    r"""Of quantile regression: $τ(1-τ) (A^\top W A)^{-1} / f(0)^2$.
 
     f(0) is the density of the residuals at 0, by an Epanechnikov kernel whose width is
     Hall and Sheather's.
@@ -241,12 +241,15 @@ def median_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
     low, high = (_quantile(r, w, q) for q in (0.25, 0.75))
     mean = w @ evidence.y / n
     spread = np.sqrt(w @ (evidence.y - mean) ** 2 / n)
-    z = stats.norm.ppf(0.975)
-    h = n ** (-1 / 3) * z ** (2 / 3) * (1.5 * stats.norm.pdf(0) ** 2) ** (1 / 3)
-    h = min(spread, (high - low) / 1.34) * 2 * stats.norm.ppf(0.5 + h)
+    z, x = stats.norm.ppf(0.975), stats.norm.ppf(tau)
+    peak = 1.5 * stats.norm.pdf(x) ** 2 / (2 * x**2 + 1)
+    h = n ** (-1 / 3) * z ** (2 / 3) * peak ** (1 / 3)
+    h = min(h, 0.99 * tau, 0.99 * (1 - tau))
+    width = stats.norm.ppf(tau + h) - stats.norm.ppf(tau - h)
+    h = min(spread, (high - low) / 1.34) * width
     kernel = np.where(np.abs(r) <= h, 0.75 * (1 - (r / h) ** 2), 0.0)
     density = float(w @ kernel) / (n * h)
-    return np.linalg.inv((A * w[:, None]).T @ A) * (0.5 / density) ** 2
+    return np.linalg.inv((A * w[:, None]).T @ A) * tau * (1 - tau) / density**2
 
 
 def _quantile(x: np.ndarray, w: np.ndarray, q: float) -> float:

@@ -78,17 +78,17 @@ class ElasticNetLearner(eqx.Module):
         return trim(phi, d)
 
 
-def elastic_net_learner(model: Any, y: np.ndarray) -> ElasticNetLearner:
+def elastic_net_learner(self: Any, y: np.ndarray) -> ElasticNetLearner:
     """The learner that the settings of a lasso or an elastic net describe."""
-    solver = CoordinateDescent(as_whole(model.max_iter), as_real(model.tol))
-    return ElasticNetLearner(normal_family(y), solver, bool(model.fit_intercept))
+    solver = CoordinateDescent(as_whole(self.max_iter), as_real(self.tol))
+    return ElasticNetLearner(normal_family(y), solver, bool(self.fit_intercept))
 
 
 def elastic_net_strengths(
-    model: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray
+    self: Any, X: np.ndarray, y: np.ndarray, w: np.ndarray
 ) -> np.ndarray:
     """Strengths to choose from, below the one that makes every coefficient zero."""
-    return lasso_strengths(X, y, w, float(model._hyper()["l1_ratio"]))
+    return lasso_strengths(X, y, w, float(self._hyper()["l1_ratio"]))
 
 
 class Lasso(RegressorMixin, LinearModel):

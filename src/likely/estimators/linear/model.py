@@ -340,6 +340,6 @@ def alpha_of(value: Any) -> np.ndarray:
     return np.asarray(at_least("alpha", value))
 
 
-def alpha_hyper(model: Any) -> dict[str, np.ndarray]:
-    """The hyper-parameters of a model with a ridge penalty alone."""
-    return {"alpha": alpha_of(model.alpha)}
+def alpha_hyper(self: Any) -> dict[str, np.ndarray]:
+    """The hyper-parameters of a self with a ridge penalty alone."""
+    return {"alpha": alpha_of(self.alpha)}

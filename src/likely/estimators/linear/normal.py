@@ -153,36 +153,36 @@ def normal_family(y: np.ndarray) -> AbstractFamily:
     return MultivariateNormal(y.shape[1], "diagonal") if several else Normal()
 
 
-def publish_normal(model: Any, phi: Any) -> None:
+def publish_normal(self: Any, phi: Any) -> None:
     """`coef_`, `intercept_` and `scale_`, of one output or several."""
     weight, bias, log_scale = coefficients_of(phi)
-    several = model.family_.multivariate
-    model.coef_ = weight.T if several else weight[:, 0]
+    several = self.family_.multivariate
+    self.coef_ = weight.T if several else weight[:, 0]
     b = np.zeros(weight.shape[1]) if bias is None else bias
-    model.intercept_ = b if several else float(b[0])
-    model.scale_ = np.exp(log_scale) if several else float(np.exp(log_scale[0]))
+    self.intercept_ = b if several else float(b[0])
+    self.scale_ = np.exp(log_scale) if several else float(np.exp(log_scale[0]))
 
 
-def normal_unit(model: Any) -> Normal:
+def normal_unit(self: Any) -> Normal:
     """Normal errors of scale 1: what robust errors start from."""
     return Normal(1.0)
 
 
-def normal_refusal(model: Any, errors: str) -> str | None:
+def normal_refusal(self: Any, errors: str) -> str | None:
     """Why there are no standard errors: a penalty, or several outputs."""
-    if model.family_.multivariate:
-        return "summary() is for one output; fit one model for each column of y."
-    return penalty_sentence(model)
+    if self.family_.multivariate:
+        return "summary() is for one output; fit one self for each column of y."
+    return penalty_sentence(self)
 
 
-def normal_estimate(model: Any, evidence: Evidence) -> Estimate:
+def normal_estimate(self: Any, evidence: Evidence) -> Estimate:
     """Exact for normal errors: s² = RSS/(Σw − p), covariance s²(AᵀWA)⁻¹."""
-    second = getattr(model.phi_, "second", None)
+    second = getattr(self.phi_, "second", None)
     if second is not None:
         evidence = eqx.tree_at(
             lambda e: e.known,
             evidence,
-            (second, model.phi_.means),
+            (second, self.phi_.means),
             is_leaf=lambda a: a is None,
         )
     y, w, n, df = evidence.y, evidence.w, evidence.total, evidence.df_residual
@@ -197,7 +197,7 @@ def normal_estimate(model: Any, evidence: Evidence) -> Estimate:
     tss = float(w @ (y - centre) ** 2)
     s2 = rss / df
     return Estimate(
-        model._table_order(model.phi_),
+        self._table_order(self.phi_),
         s2 * normal_covariance(evidence),
         slopes=np.arange(p) >= evidence.first,
         total=n,

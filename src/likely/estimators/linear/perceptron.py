@@ -25,7 +25,7 @@ from likely.core.random import key_of
 from likely.core.rows import weighted_mean
 from likely.estimators.linear.glm import trim
 from likely.models import Linear
-from likely.solvers.settings import Whole, whole
+from likely.solvers.settings import Whole, as_whole, whole
 from likely.typing import (
     PARAMETERS,
     STEP_LIMIT,
@@ -128,7 +128,7 @@ class Perceptron(ClassifierMixin, Predictor):
         """
         rows = self._rows(X, y, sample_weight)
         c, intercept = len(self.classes_), bool(self.fit_intercept)
-        self.learner_ = PerceptronLearner(c, intercept, self.max_iter)
+        self.learner_ = PerceptronLearner(c, intercept, as_whole(self.max_iter))
         phi = learn(self.learner_, key_of(0), {}, rows.batch)
         W, b = phi.model.weight, phi.model.bias
         b = np.zeros(W.shape[1]) if b is None else b

@@ -53,12 +53,13 @@ def statistics_of(model: Any) -> Estimate:
     if "inference_" in vars(model):
         return model.inference_
     record = record_of(model, "these statistics")
-    if record.estimate is None:
+    found = record.estimate
+    if found is None:
         evidence = evidence_of(model, record.batch)
         found = model._estimate(evidence)
         _refuse_dependent(model, evidence, found)
         record.estimate = found
-    return record.estimate
+    return found
 
 
 def statistics_or_none(model: Any) -> Estimate | None:

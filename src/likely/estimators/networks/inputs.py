@@ -43,8 +43,8 @@ class Inputs(Protocol):
 class TableInputs:
     """Rows of a table: numbers as they are, categories as codes of learned vectors."""
 
-    scaling = "columns"
-    max_rows = None
+    scaling: str = "columns"
+    max_rows: int | None = None
 
     def learn(self, estimator: Any, X: Any, sample_weight: Any) -> None:
         """Find the columns of categories (`category_columns_`) and code them (`encoder_`)."""

@@ -178,8 +178,12 @@ class NetworkPredictor(Predictor):
         self._approximate_posterior(batch)
         return self
 
-    def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
-        """The learner with checked rows, for fits on folds."""
+    def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem | None:
+        """The learner with checked rows; None where a fit is more than its learner."""
+        options = TrainingOptions.of(self)
+        several = options.member_count > 1 or bool(options.bootstrap)
+        if several or options.early_stopping or options.laplace:
+            return None
         batch = self._batch(X, y, sample_weight)
         return Problem(self._learner(batch.y), self._hyper(), batch)
 

@@ -56,8 +56,9 @@ class FrozenFeatures(Transformer):
         if isinstance(self.model, NetworkPredictor):
             check_is_fitted(self.model)
             self.n_features_in_ = self.model.n_features_in_
-            if hasattr(self.model, "feature_names_in_"):
-                self.feature_names_in_ = self.model.feature_names_in_
+            names = getattr(self.model, "feature_names_in_", None)
+            if names is not None:
+                self.feature_names_in_ = names
         else:
             validate_data(self, dense(X), dtype=np.float32, ensure_all_finite=False)
         first = self._inputs(X)[:1]
@@ -71,7 +72,9 @@ class FrozenFeatures(Transformer):
             return self.model._inputs(X)
         names = getattr(self, "feature_names_in_", None)
         check: Any = validate_data
-        X = check(self, dense(X), reset=False, dtype=np.float32, ensure_all_finite=False)
+        X = check(
+            self, dense(X), reset=False, dtype=np.float32, ensure_all_finite=False
+        )
         check_finite("X", X, names=names)
         return X
 

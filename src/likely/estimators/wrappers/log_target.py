@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from likely.base.predictor import Predictor
 from likely.core.checks import InputError
+from likely.estimators.wrappers.columns import copy_column_names
 from likely.families import Exponentiated
 
 
@@ -57,7 +58,7 @@ class LogTarget(MetaEstimatorMixin, RegressorMixin, Predictor):
         log_y = np.log(np.where(present, y, 1.0))
         fresh: Any = clone(self.regressor)
         self.regressor_ = fresh.fit(X, log_y, **weights)
-        self.n_features_in_ = self.regressor_.n_features_in_
+        copy_column_names(self, self.regressor_)
         return self
 
     def predict_dist(self, X: Any) -> Exponentiated:

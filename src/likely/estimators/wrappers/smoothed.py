@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from likely.base.labels import frequency_distribution
 from likely.base.predictor import Predictor
 from likely.base.rows import weights_of
+from likely.estimators.wrappers.columns import copy_column_names
 from likely.families import Predictive
 
 
@@ -52,7 +53,7 @@ class SmoothedClassifier(MetaEstimatorMixin, ClassifierMixin, Predictor):
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         self.classifier_ = fresh.fit(X, y, **weights)
         self.classes_ = self.classifier_.classes_
-        self.n_features_in_ = self.classifier_.n_features_in_
+        copy_column_names(self, self.classifier_)
         codes = np.searchsorted(self.classes_, y[w > 0])
         count = np.bincount(codes, w[w > 0], minlength=len(self.classes_))
         self.prior_ = count / count.sum()

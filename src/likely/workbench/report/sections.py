@@ -217,7 +217,7 @@ def _scatter(result: Any, predictions: Any, y: np.ndarray) -> str:
 
 def _reliability(result: Any, predictions: Any, y: np.ndarray, w: np.ndarray) -> str:
     T = result.report["winner"]["temperature"]
-    after = evaluate.heated(predictions.probs, T)
+    after = evaluate.temperature_scaled(predictions.probs, T)
     axes = Axes((0, 1), (0, 1), labels=("confidence", "frequency"))
     axes.line([0, 1], [0, 1], "ideal")
     found = evaluate.reliability(y, after, w, equal="weight", bins=10)

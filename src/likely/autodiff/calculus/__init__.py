@@ -1,0 +1,1 @@
+"""Taylor models, symbolic expressions and the identities of matrix calculus."""

@@ -1,0 +1,1 @@
+"""Forward, reverse and checkpointed mode over a program, whole Jacobians, and their costs."""

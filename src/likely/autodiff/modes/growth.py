@@ -1,0 +1,79 @@
+"""The growth of the costs of the modes with the size of a problem."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from likely.autodiff.modes.cost import Cost, Mode
+from likely.autodiff.modes.trace import trace
+from likely.autodiff.program.text import count, table
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The costs for several sizes, and the exponents of their growth."""
+
+    sizes: tuple[int, ...]
+    costs: tuple[Cost, ...] = field(repr=False)
+
+    def exponent(self, mode: str, what: str = "flops") -> float:
+        """The power p in cost ~ sizeᵖ, from the last two sizes."""
+        (a, b), (s, t) = (self._column(mode, what)[-2:], self.sizes[-2:])
+        return float(np.log(b / a) / np.log(t / s))
+
+    def _column(self, mode: str, what: str) -> list[int | float]:
+        modes = [_find(cost, mode) for cost in self.costs]
+        if what in ("stored", "peak", "runs"):
+            return [getattr(m, what) for m in modes]
+        return [getattr(m.work, what) for m in modes]
+
+    def __str__(self) -> str:
+        names = [mode.name.partition(",")[0] for mode in self.costs[0].modes]
+        names = [n for n in dict.fromkeys(names) if n != "value"]
+        head = ["size", *(f"{n} {what}" for n in names for what in ("flops", "peak"))]
+        rows = [
+            [
+                size,
+                *(
+                    count(self._column(n, w)[k])
+                    for n in names
+                    for w in ("flops", "peak")
+                ),
+            ]
+            for k, size in enumerate(self.sizes)
+        ]
+        powers = [
+            f"{self.exponent(n, w):.2f}" for n in names for w in ("flops", "peak")
+        ]
+        return table(head, [*rows, ["power", *powers]])
+
+
+def _find(cost: Cost, name: str) -> Mode:
+    """The mode with this name; of several that begin with it, the last (all inputs)."""
+    return [mode for mode in cost.modes if mode.name.startswith(name)][-1]
+
+
+def growth(
+    build: Callable[[int], tuple[Callable, Sequence[Any]]],
+    sizes: Sequence[int],
+    *,
+    segments: int | None = None,
+    **options: Any,
+) -> Growth:
+    """Count the cost of a program for each of several sizes.
+
+    Args:
+        build: maps a size to (function, arguments); arguments may be
+            `jax.ShapeDtypeStruct`, since nothing is computed.
+        sizes: the sizes, ascending.
+        segments: the segments of checkpointing; by default the square root of the number
+            of steps.
+        **options: options of `trace`.
+    """
+    costs = []
+    for size in sizes:
+        f, arguments = build(size)
+        costs.append(trace(f, *arguments, **options).cost(segments, xla=False))
+    return Growth(tuple(sizes), tuple(costs))

@@ -1,0 +1,1 @@
+"""Derivatives by finite differences and by sampling, and gradient checks."""

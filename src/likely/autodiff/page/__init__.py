@@ -1,0 +1,1 @@
+"""Computation graphs as pictures and as an HTML page to step through."""

@@ -1,0 +1,1 @@
+"""A function call as a list of steps: arguments, primitives, source, names, formulas."""
