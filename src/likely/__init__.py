@@ -34,6 +34,7 @@ scikit-learn.
 """
 
 import importlib
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -78,7 +79,7 @@ def _names() -> dict[str, str]:
     return {name: room for room, names in rooms.items() for name in names} | _FUNCTIONS
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """Load a public name when it is first used (PEP 562)."""
     if name in _ROOMS:
         value = importlib.import_module(f"likely.{name}")
@@ -93,4 +94,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return list(__getattr__("__all__"))
+    return __getattr__("__all__")

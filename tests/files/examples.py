@@ -11,6 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from registries.estimators import ESTIMATORS as PUBLIC
 from registries.families import FAMILIES
 from sklearn.pipeline import Pipeline
 
@@ -291,7 +292,9 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "learner of classes": lambda: LinearLearner(
         families.Categorical(3), solvers.Newton(), True
     ),
-    "rounded regression": lambda: lk.estimators.RoundedRegression(),
+    "every public estimator": lambda: [
+        entry.make() for entry in PUBLIC.values() if entry.kind != "columns"
+    ],
     "rounded learner": lambda: RoundedLearner(
         families.Categorical(3), NormalLinearLearner(penalised=False, intercept=True)
     ),

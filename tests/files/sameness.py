@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from sklearn.base import BaseEstimator
 
 
 def same(a: Any, b: Any) -> bool:
@@ -27,9 +28,16 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     if callable(a) and not hasattr(a, "__dict__") or a is None:
         return a is b
-    if hasattr(a, "__dict__") and vars(a) and not isinstance(a, type):
-        return a is b or same(sorted(vars(a).items()), sorted(vars(b).items()))
+    has_fields = hasattr(a, "__dict__") and vars(a) and not isinstance(a, type)
+    if has_fields or isinstance(a, BaseEstimator):
+        return a is b or same(_state(a), _state(b))
     return a is b or a == b
+
+
+def _state(value: Any) -> list:
+    """The attributes of an object; of an estimator those that a pickle would hold."""
+    kept = isinstance(value, BaseEstimator)
+    return sorted((value.__getstate__() if kept else vars(value)).items())
 
 
 def _same_arrays(a: np.ndarray, b: np.ndarray) -> bool:

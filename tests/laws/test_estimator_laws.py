@@ -13,14 +13,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from registries.estimators import ESTIMATORS, parameters
+from registries.estimators import (
+    COLUMNS as D,
+    ESTIMATORS,
+    ROWS as N,
+    parameters,
+    rows_for as data,
+)
 from sklearn.utils.validation import has_fit_parameter
 
 import likely as lk
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-PREDICTORS = [n for n, e in ESTIMATORS.items() if e.kind not in ("columns", "images")]
+OTHER_KINDS = ("columns", "images", "density")
+PREDICTORS = [n for n, e in ESTIMATORS.items() if e.kind not in OTHER_KINDS]
 CHAOTIC = {"perceptron"}  # where no plane separates, it goes round and round
 
 
@@ -36,27 +43,12 @@ WEIGHTED = [
 CLASSIFIERS = [
     n for n in PREDICTORS if ESTIMATORS[n].kind == "classes" and n not in CHAOTIC
 ]
-N, D = 60, 4
-"""The shape of all data but one: 60 rows, which are padded to 64, and 4 columns."""
 WIDE = 12, 15
 """Fewer rows than columns; linear models pad 4 and 15 columns to the same number."""
 
 
 def for_each(names):
     return pytest.mark.parametrize("name", parameters(names), scope="module")
-
-
-def data(name, n=N, d=D):
-    """Rows with a signal, and targets of the kind that the estimator learns."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, d))
-    signal = X[:, 0] - X[:, 1] + 0.5 * rng.normal(size=n)
-    kind = ESTIMATORS[name].kind
-    if kind == "classes":
-        return X, np.digitize(signal, [-0.7, 0.7])
-    if kind == "counts":
-        return X, 1.0 + rng.poisson(np.exp(0.5 * signal + 1))
-    return X, np.exp(0.5 * signal) if kind == "positive" else signal
 
 
 def predictions(model, X):

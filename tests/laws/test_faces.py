@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from registries.estimators import DENSITIES, PREDICTORS, TRANSFORMERS, rows_for
+from registries.estimators import ESTIMATORS, parameters, rows_for
 from sklearn.base import BaseEstimator, clone, is_classifier
 
 import likely as lk
@@ -22,15 +22,21 @@ from likely.base.transformer import Transformer
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-ALL = PREDICTORS | TRANSFORMERS | DENSITIES
-WITH_DISTRIBUTION = [n for n, e in PREDICTORS.items() if e.has_distribution]
+TRANSFORMERS = [n for n, e in ESTIMATORS.items() if e.kind == "columns"]
+DENSITIES = [n for n, e in ESTIMATORS.items() if e.kind == "density"]
+PREDICTORS = [n for n in ESTIMATORS if n not in TRANSFORMERS + DENSITIES]
+WITH_DISTRIBUTION = [n for n in PREDICTORS if ESTIMATORS[n].distribution]
 N_THREADS = 8
+
+
+def for_each(names):
+    return pytest.mark.parametrize("name", parameters(names), scope="module")
 
 
 @functools.cache
 def fitted(name):
-    X, y = rows_for(ALL[name])
-    return clone(ALL[name].make()).fit(X, y)
+    X, y = rows_for(name)
+    return ESTIMATORS[name].make().fit(X, y)
 
 
 def answers(model, X):
@@ -56,30 +62,28 @@ def test_every_public_class_is_in_the_registry():
     """A new estimator is one line there."""
     rooms = (lk.estimators, lk.latent, lk.selection)
     shown = {getattr(room, name) for room in rooms for name in room.__all__}
-    public = {
-        c for c in shown if inspect.isclass(c) and issubclass(c, BaseEstimator)
-    }
-    assert public <= {type(entry.make()) for entry in ALL.values()}
+    public = {c for c in shown if inspect.isclass(c) and issubclass(c, BaseEstimator)}
+    assert public <= {type(entry.make()) for entry in ESTIMATORS.values()}
 
 
-@pytest.mark.parametrize("name", PREDICTORS)
+@for_each(PREDICTORS)
 def test_predictors_have_the_face_of_predictors(name):
-    model, entry = fitted(name), PREDICTORS[name]
+    model, entry = fitted(name), ESTIMATORS[name]
     assert isinstance(model, Predictor)
     for method in ("fit", "predict", "score", "save"):
         assert callable(getattr(model, method))
     expected = {"predict_dist", "nll"}
-    if entry.kind == "masks" or is_classifier(model):
+    if entry.kind == "images" or is_classifier(model):
         expected |= {"predict_proba", "predict_log_proba", "predict_set"}
     else:
         expected |= {"predict_interval"}
     for method in sorted(expected):
-        assert hasattr(model, method) == entry.has_distribution, method
+        assert hasattr(model, method) == entry.distribution, method
 
 
-@pytest.mark.parametrize("name", WITH_DISTRIBUTION)
+@for_each(WITH_DISTRIBUTION)
 def test_what_is_predicted_is_what_the_distribution_says(name):
-    model, (X, y) = fitted(name), rows_for(ALL[name])
+    model, (X, y) = fitted(name), rows_for(name)
     dist = model.predict_dist(X)
     if hasattr(model, "predict_interval"):
         low, high = model.predict_interval(X, 0.8)
@@ -101,9 +105,9 @@ def test_what_is_predicted_is_what_the_distribution_says(name):
     assert np.isfinite(model.nll(X, y, sample_weight=w))
 
 
-@pytest.mark.parametrize("name", TRANSFORMERS)
+@for_each(TRANSFORMERS)
 def test_transformers_have_the_face_of_transformers(name, tmp_path):
-    model, (X, _) = fitted(name), rows_for(ALL[name])
+    model, (X, _) = fitted(name), rows_for(name)
     assert isinstance(model, Transformer)
     columns = model.transform(X)
     assert columns.shape == (len(X), len(model.get_feature_names_out()))
@@ -111,9 +115,9 @@ def test_transformers_have_the_face_of_transformers(name, tmp_path):
     equal(answers(lk.load(tmp_path / "model.likely"), X), answers(model, X))
 
 
-@pytest.mark.parametrize("name", DENSITIES)
+@for_each(DENSITIES)
 def test_densities_have_the_face_of_densities(name, tmp_path):
-    model, (X, _) = fitted(name), rows_for(ALL[name])
+    model, (X, _) = fitted(name), rows_for(name)
     assert isinstance(model, Density)
     log_prob = model.log_prob(X)
     assert log_prob.shape == (len(X),)
@@ -130,30 +134,30 @@ def test_densities_have_the_face_of_densities(name, tmp_path):
     equal(answers(lk.load(tmp_path / "model.likely"), X), answers(model, X))
 
 
-@pytest.mark.parametrize("name", ALL)
+@for_each(ESTIMATORS)
 def test_predicting_changes_nothing(name):
-    model, (X, _) = fitted(name), rows_for(ALL[name])
+    model, (X, _) = fitted(name), rows_for(name)
     before = {k: id(v) for k, v in vars(model).items()}
     answers(model, X)
     assert {k: id(v) for k, v in vars(model).items()} == before
 
 
-@pytest.mark.parametrize("name", ALL)
+@for_each(ESTIMATORS)
 def test_eight_threads_predict_what_one_predicts(name):
-    X, y = rows_for(ALL[name])
-    model = clone(ALL[name].make()).fit(X, y)  # nothing has been asked of it yet
+    X, y = rows_for(name)
+    model = ESTIMATORS[name].make().fit(X, y)  # nothing has been asked of it yet
     with ThreadPoolExecutor(N_THREADS) as pool:
         together = list(pool.map(lambda _: answers(model, X), range(N_THREADS)))
     for found in together:
         equal(found, answers(fitted(name), X))
 
 
-@pytest.mark.parametrize("name", ALL)
+@for_each(ESTIMATORS)
 def test_pickles_copies_and_clones(name):
-    model, (X, _) = fitted(name), rows_for(ALL[name])
+    model, (X, _) = fitted(name), rows_for(name)
     said = answers(model, X)
     equal(answers(pickle.loads(pickle.dumps(model)), X), said)
     equal(answers(copy.deepcopy(model), X), said)
     fresh = clone(model)
     assert not [k for k in vars(fresh) if k.endswith("_")]
-    assert str(fresh.get_params()) == str(clone(ALL[name].make()).get_params())
+    assert str(fresh.get_params()) == str(clone(ESTIMATORS[name].make()).get_params())

@@ -1,8 +1,8 @@
 """Every public estimator, at its cheapest honest settings: one entry each.
 
 `kind` says what an estimator learns: "numbers", "positive" numbers, "counts" or "classes"
-from the columns of a table, or "columns" (a transformer). Estimators of kind "images"
-take no table, so that scikit-learn's checks that fit a table leave them out.
+from the columns of a table, "columns" (a transformer) or the "density" of rows. Those of
+kind "images" take no table, so that scikit-learn's checks that fit a table leave them out.
 
 An entry that is `slow`, with the reason, runs with `--slow` only (`make test-slow`).
 """
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from sklearn.utils import estimator_checks as checks
 
@@ -27,6 +28,8 @@ class Entry(NamedTuple):
     """Why it is left to the slow run; empty: it is not."""
     fails: Mapping[str, str] = {}
     """The checks of scikit-learn that it does not pass, each with its reason."""
+    distribution: bool = True
+    """Whether a predictor gives a distribution; some give signs or numbers only."""
 
 
 def parameters(names, slow=()) -> list:
@@ -70,11 +73,12 @@ ESTIMATORS = {
     "elastic net": Entry(lambda: lk.ElasticNet(0.1), "numbers"),
     "huber regression": Entry(lk.HuberRegressor, "numbers"),
     "least absolute deviations": Entry(lk.LADRegressor, "numbers"),
+    "quantile regression": Entry(lambda: lk.QuantileRegressor(quantile=0.3), "numbers"),
     "poisson regression": Entry(lk.PoissonRegressor, "counts"),
     "negative binomial regression": Entry(lk.NegativeBinomialRegressor, "counts"),
     "gamma regression": Entry(lk.GammaRegressor, "positive"),
     "logistic regression": Entry(lk.LogisticRegression, "classes"),
-    "perceptron": Entry(lk.Perceptron, "classes"),
+    "perceptron": Entry(lk.Perceptron, "classes", distribution=False),
     "spline regression": Entry(lambda: lk.SplineRegressor(5), "numbers"),
     "network": Entry(lambda: lk.MLPRegressor((4,), max_iter=60, alpha=0.1), "numbers"),
     "network, classes": Entry(
@@ -93,13 +97,15 @@ ESTIMATORS = {
     ),
     "segmentation": Entry(lambda: lk.UNetSegmenter((2,), max_iter=2), "images"),
     "rounded regression": Entry(lk.RoundedRegression, "classes"),
-    "linear svc": Entry(lk.LinearSVC, "classes"),
-    "linear svc, hinge": Entry(lambda: lk.LinearSVC(loss="hinge"), "classes"),
-    "svc": Entry(lk.SVC, "classes"),
+    "linear svc": Entry(lk.LinearSVC, "classes", distribution=False),
+    "linear svc, hinge": Entry(
+        lambda: lk.LinearSVC(loss="hinge"), "classes", distribution=False
+    ),
+    "svc": Entry(lk.SVC, "classes", distribution=False),
     "svc, calibrated, one against the rest": Entry(
         lambda: lk.SVC(probability=True, multi_class="ovr"), "classes"
     ),
-    "svr": Entry(lk.SVR, "numbers"),
+    "svr": Entry(lk.SVR, "numbers", distribution=False),
     "nearest neighbours, classes": Entry(lambda: lk.KNeighborsClassifier(3), "classes"),
     "nearest neighbours, numbers": Entry(lambda: lk.KNeighborsRegressor(3), "numbers"),
     "gaussian naive bayes": Entry(lk.GaussianNB, "classes"),
@@ -107,6 +113,7 @@ ESTIMATORS = {
     "frozen features": Entry(  # of a network that takes any number of columns
         lambda: lk.FrozenFeatures(Chain(jnp.tanh, jnp.tanh)), "columns"
     ),
+    "density": Entry(lk.FamilyDensity, "density"),
     "ensemble": Entry(
         lambda: lk.Ensemble([lk.SVR(), lk.KNeighborsRegressor(1)], cv=2), "numbers"
     ),
@@ -142,6 +149,25 @@ ESTIMATORS = {
         fails=ASSIGNED,
     ),
 }
+ROWS, COLUMNS = 60, 4
+"""The shape of all data of the laws but one: 60 rows are padded to 64."""
+
+
+def rows_for(name: str, n: int = ROWS, d: int = COLUMNS) -> tuple[Any, Any]:
+    """Rows with a signal, and targets of the kind that the estimator learns."""
+    rng, kind = np.random.default_rng(0), ESTIMATORS[name].kind
+    if kind == "images":
+        X = rng.normal(size=(8, 4, 4, 1))
+        return X, (X[..., 0] > 0).astype(int)
+    X = rng.normal(size=(n, d))
+    signal = X[:, 0] - X[:, 1] + 0.5 * rng.normal(size=n)
+    if kind == "classes":
+        return X, np.digitize(signal, [-0.7, 0.7])
+    if kind == "counts":
+        return X, 1.0 + rng.poisson(np.exp(0.5 * signal + 1))
+    return X, np.exp(0.5 * signal) if kind == "positive" else signal
+
+
 MIN_CHECKS = 60
 """How many checks an estimator of tables gets at least."""
 OF_TRANSFORMERS = (

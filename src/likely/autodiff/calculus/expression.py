@@ -7,8 +7,11 @@ an expression is valid SymPy (`sympy.sympify(str(e))`), for further algebra.
 """
 
 import math
+import operator
 import weakref
+from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Union
 
 import jax
@@ -45,14 +48,11 @@ class Expression:
         name = by if isinstance(by, str) else by.payload
         slopes: dict[int, Expression] = {}
         for node in self.nodes():
-            if node.op == "symbol":
-                slopes[id(node)] = constant(float(node.payload == name))
-                continue
-            total = constant(0.0)
-            for inner, rule in zip(node.inputs, _rules(node), strict=True):
-                slope = slopes[id(inner)]
-                if slope.payload != 0.0 or slope.op != "number":
-                    total = total + rule() * slope
+            total = constant(float(node.op == "symbol" and node.payload == name))
+            rules = _RULES.get(node.op, ())
+            for inner, rule in zip(node.inputs, rules, strict=True):
+                if not _is(slopes[id(inner)], 0):  # only needed rules are applied
+                    total = total + rule(node, *node.inputs) * slopes[id(inner)]
             slopes[id(node)] = total
         return slopes[id(self)]
 
@@ -96,33 +96,27 @@ class Expression:
             elif node.op == "number":
                 results[id(node)] = node.payload
             else:
-                results[id(node)] = _VALUES[node.op](library, *inputs)
+                results[id(node)] = _value(node.op, library, *inputs)
         return results[id(self)]
 
     def program(self) -> str:
         """The expression as a program, with one line for each shared subexpression."""
-        text: dict[int, str] = {}
-        lines = []
-        uses: dict[int, int] = {}
-        for node in self.nodes():
-            for inner in node.inputs:
-                uses[id(inner)] = uses.get(id(inner), 0) + 1
-        for node in self.nodes():
-            shown = _text(node, text)
-            shared = uses.get(id(node), 0) > 1 and node.inputs
-            if shared:
-                lines.append(f"t{len(lines) + 1} = {shown}")
-                shown = f"t{len(lines)}"
-            wrapped = node.op in _INFIX and not shared
-            text[id(node)] = f"({shown})" if wrapped else shown
-        return "\n".join([*lines, _bare(text[id(self)])])
+        uses = Counter(id(inner) for node in self.nodes() for inner in node.inputs)
+        return "\n".join(self._lines({i for i, count in uses.items() if count > 1}))
 
     def __str__(self) -> str:
+        return self._lines(set())[-1]
+
+    def _lines(self, shared: set[int]) -> list[str]:
+        """A line for each operation in `shared`, and one for the whole."""
         text: dict[int, str] = {}
+        lines: list[str] = []
         for node in self.nodes():
-            shown = _text(node, text)
-            text[id(node)] = f"({shown})" if node.op in _INFIX else shown
-        return _bare(text[id(self)])
+            text[id(node)] = _text(node, text)
+            if id(node) in shared and node.inputs:
+                lines.append(f"t{len(lines) + 1} = {text[id(node)]}")
+                text[id(node)] = f"t{len(lines)}"
+        return [*lines, text[id(self)]]
 
     def __repr__(self) -> str:
         return str(self)
@@ -145,7 +139,7 @@ class Expression:
 
     def __truediv__(self, other: Operand) -> "Expression":
         b = constant(other)
-        return self if _is(b, 1) else apply("div", self, b)
+        return self if _is(b, 1) else apply("truediv", self, b)
 
     def __pow__(self, other: Operand) -> "Expression":
         b = constant(other)
@@ -192,89 +186,54 @@ def _is(node: Expression, value: int) -> bool:
     return node.op == "number" and node.payload == value
 
 
-def apply(op: str, *inputs: Expression) -> Expression:
+def apply(op: str, *inputs: Operand) -> Expression:
     """An operation; evaluated at once if all its inputs are numbers."""
-    if all(node.op == "number" for node in inputs):
-        value = float(_VALUES[op](np, *(node.payload for node in inputs)))
+    operands = tuple(map(constant, inputs))
+    if all(node.op == "number" for node in operands):
+        value = float(_value(op, np, *(node.payload for node in operands)))
         if math.isfinite(value):
             return constant(value)
-    return Expression(op, inputs)
+    return Expression(op, operands)
 
 
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "neg": "-"}
-_VALUES: dict[str, Callable] = {
-    "add": lambda m, a, b: a + b,
-    "sub": lambda m, a, b: a - b,
-    "mul": lambda m, a, b: a * b,
-    "div": lambda m, a, b: a / b,
-    "pow": lambda m, a, b: a**b,
-    "neg": lambda m, a: -a,
-    "sin": lambda m, a: m.sin(a),
-    "cos": lambda m, a: m.cos(a),
-    "tan": lambda m, a: m.tan(a),
-    "exp": lambda m, a: m.exp(a),
-    "log": lambda m, a: m.log(a),
-    "sqrt": lambda m, a: m.sqrt(a),
-    "tanh": lambda m, a: m.tanh(a),
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**", "neg": "-"}
+FUNCTIONS = ("sin", "cos", "tan", "exp", "log", "sqrt", "tanh")
+sin, cos, tan, exp, log, sqrt, tanh = (partial(apply, op) for op in FUNCTIONS)
+
+
+def _value(op: str, library: Any, *inputs: Any) -> Any:
+    """The value of an operator, or of a function of NumPy or JAX."""
+    return getattr(operator if op in _INFIX else library, op)(*inputs)
+
+
+_RULES: dict[str, tuple[Callable[..., Expression], ...]] = {
+    "add": (lambda y, a, b: constant(1), lambda y, a, b: constant(1)),
+    "sub": (lambda y, a, b: constant(1), lambda y, a, b: constant(-1)),
+    "mul": (lambda y, a, b: b, lambda y, a, b: a),
+    "truediv": (lambda y, a, b: 1 / b, lambda y, a, b: -(y / b)),
+    "pow": (lambda y, a, b: b * a ** (b - 1), lambda y, a, b: y * log(a)),
+    "neg": (lambda y, a: constant(-1),),
+    "sin": (lambda y, a: cos(a),),
+    "cos": (lambda y, a: -sin(a),),
+    "tan": (lambda y, a: 1 + y * y,),
+    "exp": (lambda y, a: y,),
+    "log": (lambda y, a: 1 / a,),
+    "sqrt": (lambda y, a: 1 / (2 * y),),
+    "tanh": (lambda y, a: 1 - y * y,),
 }
-
-
-def _function(op: str) -> Callable[[Operand], Expression]:
-    def function(a: Operand) -> Expression:
-        return apply(op, constant(a))
-
-    function.__doc__ = f"{op} of an expression."
-    function.__name__ = function.__qualname__ = op
-    return function
-
-
-sin, cos, tan, exp, log, sqrt, tanh = map(
-    _function, ("sin", "cos", "tan", "exp", "log", "sqrt", "tanh")
-)
-
-
-def _rules(y: Expression) -> tuple[Callable[[], Expression], ...]:
-    """∂y/∂(each input), as functions, so that only needed ones are built."""
-    a = y.inputs[0] if y.inputs else y
-    b = y.inputs[1] if len(y.inputs) > 1 else a
-    table: dict[str, tuple[Callable[[], Expression], ...]] = {
-        "add": (lambda: constant(1), lambda: constant(1)),
-        "sub": (lambda: constant(1), lambda: constant(-1)),
-        "mul": (lambda: b, lambda: a),
-        "div": (lambda: 1 / b, lambda: -(y / b)),
-        "pow": (lambda: b * a ** (b - 1), lambda: y * log(a)),
-        "neg": (lambda: constant(-1),),
-        "sin": (lambda: cos(a),),
-        "cos": (lambda: -sin(a),),
-        "tan": (lambda: 1 + y * y,),
-        "exp": (lambda: y,),
-        "log": (lambda: 1 / a,),
-        "sqrt": (lambda: 1 / (2 * y),),
-        "tanh": (lambda: 1 - y * y,),
-    }
-    return table.get(y.op, ())
+"""∂y/∂(each input), as functions of y and the inputs."""
 
 
 def _text(node: Expression, text: dict[int, str]) -> str:
-    inputs = [text[id(i)] for i in node.inputs]
-    if node.op == "symbol":
-        return node.payload
-    if node.op == "number":
-        return f"{node.payload:g}" if node.payload >= 0 else f"({node.payload:g})"
-    if node.op == "neg":
-        return f"-{inputs[0]}"
-    if node.op in _INFIX:
-        return f" {_INFIX[node.op]} ".join(inputs)
-    return f"{node.op}({_bare(inputs[0])})"
-
-
-def _bare(text: str) -> str:
-    """The text without parentheses around the whole."""
-    if not (text.startswith("(") and text.endswith(")")):
-        return text
-    depth = 0
-    for k, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0 and k < len(text) - 1:
-            return text
-    return text[1:-1]
+    """The text of a node; operands that are operations themselves get parentheses."""
+    if not node.inputs:
+        return node.payload if node.op == "symbol" else f"{node.payload:g}"
+    if node.op not in _INFIX:
+        return f"{node.op}({text[id(node.inputs[0])]})"
+    operands = []
+    for inner in node.inputs:
+        shown = text[id(inner)]
+        plain = inner.op not in _INFIX or shown.isidentifier()  # t1, t2 ... are
+        operands.append(shown if plain and shown[0] != "-" else f"({shown})")
+    sign = _INFIX[node.op]
+    return f"{sign}{operands[0]}" if node.op == "neg" else f" {sign} ".join(operands)

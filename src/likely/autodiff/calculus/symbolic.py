@@ -1,9 +1,11 @@
 """Symbolic expressions from traced functions of scalars."""
 
 import inspect
+import operator
 from collections.abc import Callable
 
 from likely.autodiff.calculus.expression import (
+    FUNCTIONS,
     Expression,
     apply,
     constant,
@@ -38,7 +40,7 @@ def _translated(step: Step, inputs: list[Expression]) -> Expression:
         return inputs[0] ** step.params["y"]
     if step.name in _TRANSLATIONS:
         return _TRANSLATIONS[step.name](*inputs)
-    if step.name in _FUNCTIONS:
+    if step.name in FUNCTIONS:
         return apply(step.name, *inputs)
     raise InputError(
         f"{step.name} has no place in a scalar expression; use + − · / powers, sin, cos, "
@@ -46,14 +48,13 @@ def _translated(step: Step, inputs: list[Expression]) -> Expression:
     )
 
 
-_FUNCTIONS = ("sin", "cos", "tan", "exp", "log", "sqrt", "tanh")
 _TRANSLATIONS: dict[str, Callable] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "pow": lambda a, b: a**b,
-    "neg": lambda a: -a,
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "pow": operator.pow,
+    "neg": operator.neg,
     "logistic": lambda a: 1 / (1 + exp(-a)),
     "square": lambda a: a * a,
     "log1p": lambda a: log(1 + a),

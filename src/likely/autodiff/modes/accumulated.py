@@ -1,14 +1,13 @@
 """Forward mode with whole Jacobians, multiplied from the inputs to the output."""
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 
 from likely.autodiff.program.text import array, count, shape, table
 from likely.core.checks import InputError
-from likely.core.tensors import contract
 
 if TYPE_CHECKING:
     from likely.autodiff.modes.jacobians import Jacobian
@@ -58,21 +57,20 @@ def accumulate(trace: "Trace", local: tuple["Jacobian", ...]) -> Accumulated:
             "some Jacobians are too large to multiply; trace a smaller example, or "
             "raise largest."
         )
-    values, outputs = trace.program.values, set(trace.program.outputs)
+    values, variables = trace.program.values, sorted(trace.program.variables)
+    n_outputs = sum(values[i].size for i in set(trace.program.outputs))
     totals: dict[tuple[int, int], Any] = {}
-    for w in sorted(trace.program.variables):
-        totals[w, w] = np.eye(values[w].size).reshape(values[w].shape * 2)
+    for w in variables:
+        identity = np.eye(values[w].size, dtype=values[w].dtype)
+        totals[w, w] = identity.reshape(values[w].shape * 2)
     forward = backward = 0
-    with jax.enable_x64(trace.arguments.double):
-        for j in local:
-            for w in sorted(trace.program.variables):
-                if j.value is not None and (j.input, w) in totals:
-                    part = contract(
-                        j.value, totals[j.input, w], len(values[j.input].shape)
-                    )
-                    earlier = totals.get((j.output, w), 0.0)
-                    totals[j.output, w] = np.asarray(earlier + part)
-                    known = j.input == w  # times the identity: nothing to multiply
-                    forward += 0 if known else int(np.prod(j.shape)) * values[w].size
-            backward += int(np.prod(j.shape)) * sum(values[i].size for i in outputs)
+    for j in local:
+        entries, axes = math.prod(j.shape), len(values[j.input].shape)
+        for w in variables:
+            if j.value is not None and (j.input, w) in totals:
+                part = np.tensordot(j.value, totals[j.input, w], axes)
+                totals[j.output, w] = totals.get((j.output, w), 0.0) + part
+                known = j.input == w  # times the identity: nothing to multiply
+                forward += 0 if known else entries * values[w].size
+        backward += entries * n_outputs
     return Accumulated(trace, totals, forward, backward)

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from likely.autodiff.modes.forward_reverse import Data, pull_step
+from likely.autodiff.modes.forward_reverse import pull_step
 from likely.autodiff.modes.schedule import BACKWARD, FORWARD, RECOMPUTE, Schedule
+from likely.autodiff.program.program import Data, Program
 from likely.autodiff.program.text import count, table
 
 if TYPE_CHECKING:
     from likely.autodiff.modes.trace import Trace
-    from likely.autodiff.program.program import Program
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _forward(schedule: Schedule) -> int:
 
 
 def follow(
-    schedule: Schedule, program: "Program", inputs: tuple[Any, ...], cotangents: Data
+    schedule: Schedule, program: Program, inputs: tuple[Any, ...], cotangents: Data
 ) -> tuple[Data, int]:
     """Run a schedule with the memory that it plans; return adjoints and peak bytes."""
     base = dict(zip(program.inputs, inputs, strict=True)) | program.constants

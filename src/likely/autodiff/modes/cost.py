@@ -16,7 +16,7 @@ import jax
 import numpy as np
 from jax.extend import core
 
-from likely.autodiff.modes.schedule import RECOMPUTE, Schedule, even_cuts, schedule
+from likely.autodiff.modes.schedule import RECOMPUTE, even_cuts, schedule
 from likely.autodiff.modes.work import Work, jaxpr_work
 from likely.autodiff.program.program import Program, Step
 from likely.autodiff.program.rules import Rule
@@ -56,16 +56,7 @@ class Cost:
         return next(mode for mode in self.modes if mode.name == name)
 
     def __str__(self) -> str:
-        head = (
-            "mode",
-            "runs",
-            "flops",
-            "transcendental",
-            "bytes",
-            "stored",
-            "peak",
-            "XLA",
-        )
+        counted = ("runs", "flops", "transcendental", "bytes", "stored", "peak", "XLA")
         rows = [
             (
                 mode.name,
@@ -86,7 +77,7 @@ class Cost:
             sizes += "; XLA is its own count of the flops of one run"
         if self.has_loops:
             sizes += " (it counts the body of a loop once, we count every iteration)"
-        return f"{table(head, rows)}\n{sizes}"
+        return f"{table(('mode', *counted), rows)}\n{sizes}"
 
 
 def cost(trace: "Trace", segments: int | None = None, *, xla: bool = True) -> Cost:
@@ -96,36 +87,28 @@ def cost(trace: "Trace", segments: int | None = None, *, xla: bool = True) -> Co
     m = sum(values[i].size for i in program.outputs if values[i].is_inexact)
     counted = [_step_work(program, step) for step in program.steps]
     plain, push, pull = (sum(column, Work()) for column in zip(*counted, strict=True))
-    everything = schedule(program, range(1, len(program.steps) + 1))
+    whole = schedule(program, range(1, len(program.steps) + 1))
     segments = segments or max(1, round(len(program.steps) ** 0.5))
     some = schedule(program, even_cuts(len(program.steps), segments))
     again = sum((counted[k - 1][0] for k in some.steps(RECOMPUTE)), Work())
+    back, name = plain + pull * m, f"checkpointed, {segments} segments"
     peak = _forward_peak(program)
     counts = _xla(trace) if xla else {}
     modes = (
         Mode("value", 1, plain, 0, peak[0], counts.get("value")),
         Mode("forward, one direction", 1, plain + push, 0, peak[1], counts.get("push")),
         Mode("forward, all inputs", n, plain + push * n, 0, peak[1]),
-        _reverse("reverse", everything, plain + pull * m, m)._replace(
-            xla=counts.get("pull")
-        ),
-        _reverse(
-            f"checkpointed, {segments} segments", some, plain + again + pull * m, m
-        ),
+        Mode("reverse", m, back, len(whole.kept), whole.peak, counts.get("pull")),
+        Mode(name, m, back + again, len(some.kept), some.peak),
     )
     loops = any(step.name in ("scan", "while") for step in program.steps)
     return Cost(n, m, len(program.steps), modes, loops)
 
 
-def _reverse(name: str, plan: Schedule, work: Work, runs: int) -> Mode:
-    return Mode(name, runs, work, len(plan.kept), plan.peak)
-
-
 def _step_work(program: Program, step: Step) -> tuple[Work, Work, Work]:
     """The work of a step's value, and the extra work of its tangent and its adjoint."""
-    shapes = tuple(
-        (program.values[i].shape, program.values[i].dtype) for i in step.inputs
-    )
+    inputs = [program.values[i] for i in step.inputs]
+    shapes = tuple((value.shape, value.dtype) for value in inputs)
     pulled = bool(program.active.intersection(step.outputs)) and step.name != "while"
     return _rule_work(step.rule, program.moving(step), shapes, pulled)
 
@@ -190,11 +173,9 @@ def _xla(trace: "Trace") -> dict[str, Work]:
         return back([jax.numpy.ones_like(y) for y in outputs])
 
     chosen = [leaves[k] for k in positions]
-    jobs = {"value": moving} | (
-        {"push": push, "pull": pull} if positions and found else {}
-    )
+    jobs = {"value": moving, "push": push, "pull": pull}
     counts = {}
-    for name, job in jobs.items():
+    for name, job in jobs.items() if positions and found else [("value", moving)]:
         try:
             analysis = jax.jit(job).lower(*chosen).cost_analysis() or {}
         except ValueError:  # a while loop has no reverse mode

@@ -15,9 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from likely.autodiff.program.program import Program, Step
-
-Data = dict[int, Any]
+from likely.autodiff.program.program import Data, Program, Step
 
 
 def evaluate(program: Program, inputs: tuple[Any, ...]) -> Data:

@@ -25,29 +25,16 @@ class Growth:
 
     def _column(self, mode: str, what: str) -> list[int | float]:
         modes = [_find(cost, mode) for cost in self.costs]
-        if what in ("stored", "peak", "runs"):
-            return [getattr(m, what) for m in modes]
-        return [getattr(m.work, what) for m in modes]
+        return [getattr(m if what in m._fields else m.work, what) for m in modes]
 
     def __str__(self) -> str:
         names = [mode.name.partition(",")[0] for mode in self.costs[0].modes]
         names = [n for n in dict.fromkeys(names) if n != "value"]
-        head = ["size", *(f"{n} {what}" for n in names for what in ("flops", "peak"))]
-        rows = [
-            [
-                size,
-                *(
-                    count(self._column(n, w)[k])
-                    for n in names
-                    for w in ("flops", "peak")
-                ),
-            ]
-            for k, size in enumerate(self.sizes)
-        ]
-        powers = [
-            f"{self.exponent(n, w):.2f}" for n in names for w in ("flops", "peak")
-        ]
-        return table(head, [*rows, ["power", *powers]])
+        shown = [(name, what) for name in names for what in ("flops", "peak")]
+        columns = [map(count, self._column(*which)) for which in shown]
+        rows = zip(self.sizes, *columns, strict=True)
+        powers = ("power", *(f"{self.exponent(*which):.2f}" for which in shown))
+        return table(["size", *map(" ".join, shown)], [*rows, powers])
 
 
 def _find(cost: Cost, name: str) -> Mode:

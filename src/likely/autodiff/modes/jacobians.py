@@ -8,7 +8,7 @@ $j < i$ and $\hat W_i = \partial h_i / \partial w_i$. Reverse mode multiplies fr
 output back, vector by matrix.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -59,20 +59,19 @@ class Jacobians:
 
     def __str__(self) -> str:
         names = self.trace.names
-        return table(
-            ("step", "computed as", "Jacobian", "kind", "shape", "entries"),
+        rows = [
             (
-                (
-                    j.step.number,
-                    self.trace.formula(j.step),
-                    f"∂{names[j.output]}/∂{names[j.input]}",
-                    j.kind,
-                    shape(j.shape),
-                    "too large" if j.value is None else array(j.value),
-                )
-                for j in self.local
-            ),
-        )
+                j.step.number,
+                self.trace.formula(j.step),
+                f"∂{names[j.output]}/∂{names[j.input]}",
+                j.kind,
+                shape(j.shape),
+                "too large" if j.value is None else array(j.value),
+            )
+            for j in self.local
+        ]
+        head = ("step", "computed as", "Jacobian", "kind", "shape", "entries")
+        return table(head, rows)
 
 
 def local_jacobians(trace: "Trace", largest: int) -> Jacobians:
@@ -101,8 +100,7 @@ def _merged(found: list[Jacobian]) -> tuple[Jacobian, ...]:
     for j in found:
         key = (j.step.number, j.output, j.input)
         if key in merged and j.value is not None:
-            value = merged[key].value + j.value  # type: ignore[operator]
-            j = Jacobian(j.step, j.output, j.input, j.kind, j.shape, value)
+            j = replace(j, value=merged[key].value + j.value)  # type: ignore[operator]
         merged[key] = j
     return tuple(merged.values())
 
@@ -115,10 +113,8 @@ def _jacobian(trace: "Trace", step: Step, position: int, k: int) -> np.ndarray:
     inputs = [trace.values[i] for i in step.inputs]
 
     def columns(_, directions):
-        push = jax.vmap(
-            lambda t: step.rule.push((position,), inputs, [t])[k], out_axes=-1
-        )
-        return push(directions)
+        push = lambda t: step.rule.push((position,), inputs, [t])[k]  # noqa: E731
+        return jax.vmap(push, out_axes=-1)(directions)
 
     output = program.values[program.inexact_outputs(step)[k]]
     return trace.run(columns, basis).reshape(output.shape + value.shape)
@@ -137,8 +133,8 @@ def chain_product(
     matrices = [np.atleast_2d(np.asarray(j)) for j in jacobians]
     if order not in ("forward", "reverse"):
         raise InputError(f"order={order!r} is unknown; give 'forward' or 'reverse'.")
-    work, product = 0, matrices[0] if order == "reverse" else matrices[-1]
-    rest = matrices[1:] if order == "reverse" else matrices[-2::-1]
+    product, *rest = matrices if order == "reverse" else matrices[::-1]
+    work = 0
     for matrix in rest:
         left, right = (product, matrix) if order == "reverse" else (matrix, product)
         work += left.shape[0] * left.shape[1] * right.shape[1]

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likely.autodiff.modes.forward_reverse import Data
 from likely.autodiff.page.layout import Graph, graph
 from likely.autodiff.page.page import embedded
-from likely.autodiff.program.program import Step
+from likely.autodiff.program.program import Data, Step
 from likely.autodiff.program.text import array, table
 
 if TYPE_CHECKING:
@@ -26,11 +25,9 @@ class Forward:
     @property
     def output(self) -> Any:
         """The tangent of the result, shaped like the result: the directional derivative."""
-        program = self.trace.program
-        found = [self.tangents.get(i) for i in program.outputs]
-        zeros = [np.zeros_like(self.trace.values[i]) for i in program.outputs]
+        values, outputs = self.trace.values, self.trace.program.outputs
         return self.trace.shaped_like_output(
-            [z if t is None else t for t, z in zip(found, zeros, strict=True)]
+            [self.tangents.get(i, np.zeros_like(values[i])) for i in outputs]
         )
 
     def graph(self) -> Graph:
@@ -42,20 +39,9 @@ class Forward:
         return self.tangents[self.trace.named(name).index]
 
     def __str__(self) -> str:
-        return table(
-            ("step", "value", "computed as", "result", "tangent"),
-            (
-                (
-                    step.number,
-                    self.trace.names[i],
-                    self.trace.formula(step),
-                    array(self.trace.values[i]),
-                    array(self.tangents[i]) if i in self.tangents else "",
-                )
-                for step in self.trace.steps
-                for i in step.outputs
-            ),
-        )
+        rows = self.trace.rows(self.tangents)
+        head = ("step", "value", "computed as", "result", "tangent")
+        return table(head, ((*row[:3], *row[4:6]) for row in rows))
 
 
 @dataclass(frozen=True)
@@ -93,25 +79,14 @@ class Reverse:
         return self.adjoints[self.trace.named(name).index]
 
     def __str__(self) -> str:
-        names = self.trace.names
-        return table(
-            ("step", "value", "its adjoint", "sends", "to"),
-            (
-                (
-                    step.number if first else "",
-                    names[step.outputs[0]] if first else "",
-                    array(self.adjoints.get(step.outputs[0])) if first else "",
-                    array(part),
-                    names[step.inputs[position]],
-                )
-                for step in self.steps
-                for first, (position, part) in _marked(self.sent[step.number])
-            ),
-        )
+        names, rows = self.trace.names, []
+        for step in self.steps:
+            y = step.outputs[0]
+            first = (step.number, names[y], array(self.adjoints.get(y)))
+            for position, part in self.sent[step.number].items():
+                rows.append((*first, array(part), names[step.inputs[position]]))
+                first = ("", "", "")
+        return table(("step", "value", "its adjoint", "sends", "to"), rows)
 
     def _repr_html_(self) -> str:
         return embedded(self.trace, self)
-
-
-def _marked(parts: Data) -> list[tuple[bool, tuple[int, Any]]]:
-    return [(k == 0, part) for k, part in enumerate(parts.items())]

@@ -18,9 +18,8 @@ from likely.autodiff.networks.layers import delta_names, layer_names
 from likely.autodiff.page.layout import Graph, graph
 from likely.autodiff.page.page import embedded, page
 from likely.autodiff.program.arguments import Arguments, to_numpy
-from likely.autodiff.program.builder import replaying
 from likely.autodiff.program.formulas import formula
-from likely.autodiff.program.program import Program, Step, Value
+from likely.autodiff.program.program import CONSTANT, Data, Program, Step, Value
 from likely.autodiff.program.text import array, shape, table
 from likely.core.checks import InputError
 
@@ -192,7 +191,7 @@ class Trace:
             segments: the number of segments of the checkpointed mode.
             xla: whether to include the counts of XLA.
         """
-        with jax.enable_x64(self.arguments.double), replaying():
+        with jax.enable_x64(self.arguments.double), jax.debug_key_reuse(False):
             return cost(self, segments, xla=xla)
 
     def shaped_like_output(self, leaves: Sequence[Any]) -> Any:
@@ -208,7 +207,7 @@ class Trace:
         job = functools.partial(mode, self.program)
         if self.compiled and not by_step:
             job = self._jobs.setdefault(mode, jax.jit(job))
-        with jax.enable_x64(self.arguments.double), replaying():
+        with jax.enable_x64(self.arguments.double), jax.debug_key_reuse(False):
             return to_numpy(job(*data))
 
     def graph(self) -> Graph:
@@ -225,41 +224,35 @@ class Trace:
         return embedded(self)
 
     def __str__(self) -> str:
-        head = ("step", "value", "computed as", "shape", "result", "where")
-        return table(head, [*self._input_rows(), *self._step_rows()])
+        head = ("step", "value", "computed as", "shape", "result", "", "where")
+        return table(head, [*self._input_rows(), *self.rows({})])
 
     def _input_rows(self) -> list[tuple]:
-        shown = [*self.program.inputs, *self._arrays_closed_over()]
+        used = {i for step in self.steps for i in step.inputs}
+        values = self.program.values
+        closed_over = [i for i in sorted(used) if values[i].kind == CONSTANT]
         return [
-            (
-                "",
-                self.names[i],
-                self._origin(i),
-                shape(self.program.values[i].shape),
-                array(self.values[i]),
-                "",
-            )
-            for i in shown
+            ("", self.names[i], self._origin(i), *self._data(i), "", "")
+            for i in [*self.program.inputs, *closed_over]
         ]
 
     def _origin(self, i: int) -> str:
         value = self.program.values[i]
-        return (
-            f"{value.kind} {value.name if self.names[i] != value.name else ''}".strip()
-        )
+        own = value.name if self.names[i] != value.name else ""
+        return f"{value.kind} {own}".strip()
 
-    def _arrays_closed_over(self) -> list[int]:
-        used = {i for step in self.steps for i in step.inputs}
-        return [i for i in sorted(used) if self.program.values[i].kind == "constant"]
+    def _data(self, i: int) -> tuple[str, str]:
+        return shape(self.program.values[i].shape), array(self.values[i])
 
-    def _step_rows(self) -> list[tuple]:
+    def rows(self, beside: Data) -> list[tuple]:
+        """Rows (step, value, formula, shape, result, its entry in `beside`, where)."""
         return [
             (
                 step.number,
                 self.names[i],
                 self.formula(step),
-                shape(self.program.values[i].shape),
-                array(self.values[i]),
+                *self._data(i),
+                array(beside[i]) if i in beside else "",
                 " ".join([str(step.where or ""), *step.scope]).strip(),
             )
             for step in self.steps

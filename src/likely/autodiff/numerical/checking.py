@@ -120,19 +120,8 @@ def _check(call: Call, k: int, exact: np.ndarray, entries: int) -> LeafCheck:
     exact = exact.reshape(*rough.shape[:-1], leaf.size)[..., chosen]
     error = np.abs(exact - rough) / (1 + np.maximum(np.abs(exact), np.abs(rough)))
     worst = np.unravel_index(np.argmax(np.nan_to_num(error, nan=np.inf)), error.shape)
-    at = np.unravel_index(chosen[worst[-1]], leaf.shape) if leaf.shape else ()
-    index = f"[{', '.join(str(int(i)) for i in at)}]" if leaf.shape else ""
-    of = (
-        f" of output [{', '.join(str(int(i)) for i in worst[:-1])}]"
-        if worst[:-1]
-        else ""
-    )
-    return LeafCheck(
-        call.names[k],
-        len(chosen),
-        leaf.size,
-        float(error[worst]),
-        call.names[k] + index + of,
-        float(exact[worst]),
-        float(rough[worst]),
-    )
+    *output, entry = map(int, worst)
+    at = list(map(int, np.unravel_index(chosen[entry], leaf.shape)))
+    shown = f"{call.names[k]}{at or ''}" + (f" of output {output}" if output else "")
+    numbers = float(error[worst]), shown, float(exact[worst]), float(rough[worst])
+    return LeafCheck(call.names[k], len(chosen), leaf.size, *numbers)

@@ -55,9 +55,11 @@ def numerical_gradient(
             f"method={method!r} is unknown; give any of {', '.join(STEPS)}."
         )
     call = Call(f, args, kwargs, argnums=argnums, has_aux=has_aux)
-    return call.restore(
-        {k: call.differences(k, method, step) for k in range(len(call.chosen))}
-    )
+    found = {}
+    for k, leaf in enumerate(call.leaves):
+        columns = call.differences(k, method, step, np.arange(leaf.size))
+        found[call.inputs[k]] = columns.reshape(columns.shape[:-1] + leaf.shape)
+    return call.arguments.restore(call.program, found)
 
 
 class Call:
@@ -74,6 +76,9 @@ class Call:
         self.chosen = [k for k, i in enumerate(inputs) if i in self.program.variables]
         if not self.chosen:
             raise InputError("there is no float argument to differentiate by.")
+        self.inputs = [inputs[k] for k in self.chosen]
+        self.names = [self.arguments.paths[k] for k in self.chosen]
+        self.leaves = [self.arguments.leaves[k] for k in self.chosen]
 
     def value(self, *moved: Any) -> Any:
         """The result, as one array, for other values of the chosen leaves."""
@@ -89,53 +94,25 @@ class Call:
             )
         return results[0]
 
-    @property
-    def leaves(self) -> list[np.ndarray]:
-        """The values of the chosen leaves."""
-        return [self.arguments.leaves[k] for k in self.chosen]
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the chosen leaves."""
-        return [self.arguments.paths[k] for k in self.chosen]
-
     def differences(
-        self,
-        leaf: int,
-        method: str,
-        step: float | None,
-        entries: np.ndarray | None = None,
+        self, leaf: int, method: str, step: float | None, entries: np.ndarray
     ) -> np.ndarray:
         """∂result/∂(entries of a leaf), with the axes of the result first."""
         size = STEPS[method] if step is None else step
-        here = self.leaves
-        whole = entries is None
-        entries = np.arange(here[leaf].size) if entries is None else entries
+        shape, flat = self.leaves[leaf].shape, self.leaves[leaf].ravel()
 
         def one(entry):
-            return _DIFFERENCES[method](
-                self._moved(leaf, entry), here[leaf], entry, size
-            )
+            def moved(by):
+                """The result after a change of one entry."""
+                here = [jnp.astype(x, jnp.result_type(x, by)) for x in self.leaves]
+                here[leaf] = here[leaf].ravel().at[entry].add(by).reshape(shape)
+                return self.value(*here)
+
+            return _difference(method, moved, jnp.asarray(flat)[entry], size)
 
         with float64():
             columns = np.asarray(jax.jit(lambda e: jax.lax.map(one, e))(entries))
-        columns = np.moveaxis(columns, 0, -1)
-        return (
-            columns.reshape(columns.shape[:-1] + here[leaf].shape) if whole else columns
-        )
-
-    def _moved(self, leaf: int, entry: Any) -> Callable:
-        """The result as a function of the change of one entry."""
-
-        def moved(by):
-            here = [jnp.asarray(x) for x in self.leaves]
-            if jnp.iscomplexobj(by):
-                here = [x.astype(jnp.complex128) for x in here]
-            flat = here[leaf].ravel()
-            here[leaf] = flat.at[entry].add(by).reshape(here[leaf].shape)
-            return self.value(*here)
-
-        return moved
+        return np.moveaxis(columns, 0, -1)
 
     def automatic(self) -> list[np.ndarray]:
         """∂result/∂leaf for each chosen leaf, by reverse mode."""
@@ -143,13 +120,6 @@ class Call:
             positions = tuple(range(len(self.chosen)))
             jacobian = jax.jit(jax.jacrev(self.value, argnums=positions))
             return [np.asarray(j) for j in jacobian(*self.leaves)]
-
-    def restore(self, found: dict[int, Any]) -> Any:
-        """Values for the chosen leaves, as a tree like the arguments."""
-        inputs = [self.program.inputs[k] for k in self.chosen]
-        return self.arguments.restore(
-            self.program, {inputs[k]: value for k, value in found.items()}
-        )
 
 
 def _double(leaf: Any) -> Any:
@@ -159,25 +129,19 @@ def _double(leaf: Any) -> Any:
     return np.asarray(leaf, np.float64) if single else leaf
 
 
-def _scaled(x: np.ndarray, entry: Any, size: float) -> Any:
-    """The step h, larger for large entries, such that (x + h) − x is exactly h."""
-    here = jnp.asarray(x).ravel()[entry]
-    step = size * jnp.maximum(1.0, jnp.abs(here))
-    return (here + step) - here
-
-
-def _forward(f: Callable, x: np.ndarray, entry: Any, size: float) -> Any:
-    h = _scaled(x, entry, size)
-    return (f(h) - f(jnp.zeros_like(h))) / h
-
-
-def _central(f: Callable, x: np.ndarray, entry: Any, size: float) -> Any:
-    h = _scaled(x, entry, size)
+def _difference(method: str, f: Callable, x: Any, size: float) -> Any:
+    """The derivative of f(change of x), by one of the methods."""
+    if method == "complex":
+        return _complex_step(f, 1j * jnp.asarray(size)) / size
+    # a step h, larger for large entries, such that (x + h) − x is exactly h
+    h = (x + size * jnp.maximum(1.0, jnp.abs(x))) - x
+    if method == "forward":
+        return (f(h) - f(jnp.zeros_like(h))) / h
     return (f(h) - f(-h)) / (2 * h)
 
 
-def _complex(f: Callable, x: np.ndarray, entry: Any, size: float) -> Any:
-    by = 1j * jnp.asarray(size)
+def _complex_step(f: Callable, by: Any) -> Any:
+    """Im f, where f is analytic."""
     try:
         used = _primitives(jax.make_jaxpr(f)(by).jaxpr)
     except (TypeError, ValueError) as error:
@@ -186,7 +150,7 @@ def _complex(f: Callable, x: np.ndarray, entry: Any, size: float) -> Any:
         raise InputError(
             _NO_COMPLEX.format(f"it uses {sorted(used & _NOT_ANALYTIC)[0]}")
         )
-    return f(by).imag / size
+    return f(by).imag
 
 
 _NOT_ANALYTIC = frozenset(
@@ -202,6 +166,3 @@ def _primitives(jaxpr: Any) -> set[str]:
     """The names of all primitives, including those inside calls and loops."""
     names = {equation.primitive.name for equation in jaxpr.eqns}
     return names.union(*map(_primitives, core.subjaxprs(jaxpr)))
-
-
-_DIFFERENCES = {"forward": _forward, "central": _central, "complex": _complex}

@@ -1,10 +1,11 @@
 """The layout of a computation graph: each value below the values it depends on."""
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
-from likely.autodiff.program.program import CONSTANT, INPUT, STEP, Program
-from likely.autodiff.program.text import array, shape
+from likely.autodiff.program.program import LITERAL, STEP, Program
+from likely.autodiff.program.text import array, shape, truncated
 
 if TYPE_CHECKING:
     from likely.autodiff.modes.passes import Forward, Reverse
@@ -54,9 +55,7 @@ def graph(
     """The graph of a trace: boxes with their coordinates, and the edges between them."""
     program, names = trace.program, trace.names
     used = {i for step in program.steps for i in step.inputs} | set(program.outputs)
-    drawn = [
-        v.index for v in program.values if v.index in used and _is_drawn(program, v)
-    ]
+    drawn = [i for i in sorted(used) if program.values[i].kind != LITERAL]
     layers = _layers(program, set(drawn))
     makers = program.makers()
     nodes = {}
@@ -71,7 +70,7 @@ def graph(
             texts[2] = f"{trace.adjoint_name(i)} = {array(reverse.adjoints[i], 6)}"
         if forward and i in forward.tangents:
             texts[3] = f"moves by {array(forward.tangents[i], 6)}"
-        texts = [_truncated(text) for text in texts]
+        texts = [truncated(text, 40) for text in texts]
         longest = max(8, *map(len, texts))
         lines = 2 + (reverse is not None) + (forward is not None)
         nodes[i] = Node(
@@ -84,24 +83,13 @@ def graph(
             width=longest * LETTER_WIDTH + 18,
             height=lines * LINE_HEIGHT + 10,
         )
-    edges = tuple(
-        dict.fromkeys(
-            (i, o)
-            for step in program.steps
-            for o in step.outputs
-            for i in step.inputs
-            if i in nodes and o in nodes
-        )
+    edges = dict.fromkeys(
+        (i, o)
+        for step in program.steps
+        for o, i in product(step.outputs, step.inputs)
+        if i in nodes and o in nodes
     )
-    return _with_coordinates(nodes, edges)
-
-
-def _is_drawn(program: Program, value) -> bool:
-    return value.kind in (INPUT, STEP, CONSTANT)
-
-
-def _truncated(text: str, width: int = 40) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return _with_coordinates(nodes, tuple(edges))
 
 
 def _layers(program: Program, drawn: set[int]) -> dict[int, int]:

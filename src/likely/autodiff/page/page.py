@@ -10,7 +10,7 @@ from likely.autodiff.networks.layers import called_layers
 from likely.autodiff.page.layout import graph
 from likely.autodiff.page.page_data import page_data
 from likely.autodiff.page.svg import svg
-from likely.autodiff.program.text import array, shape
+from likely.autodiff.program.text import array
 from likely.core.checks import InputError
 
 if TYPE_CHECKING:
@@ -97,22 +97,7 @@ def _layers(trace: "Trace", reverse: "Reverse | None") -> str:
 
 def _steps(trace: "Trace", reverse: "Reverse | None") -> str:
     head = ("step", "value", "computed as", "shape", "result", "adjoint", "where")
-    rows = []
-    for step in trace.steps:
-        for i in step.outputs:
-            adjoint = reverse.adjoints.get(i) if reverse is not None else None
-            rows.append(
-                (
-                    step.number,
-                    trace.names[i],
-                    trace.formula(step),
-                    shape(trace.program.values[i].shape),
-                    array(trace.values[i]),
-                    "" if adjoint is None else array(adjoint),
-                    " ".join([str(step.where or ""), *step.scope]),
-                )
-            )
-    return _table(head, rows)
+    return _table(head, trace.rows({} if reverse is None else reverse.adjoints))
 
 
 def _table(head: tuple[str, ...], rows: list[tuple]) -> str:

@@ -13,7 +13,6 @@ from jax.tree_util import keystr, tree_flatten_with_path
 from likely.autodiff.program.builder import Builder, Location
 from likely.autodiff.program.calls import needs_data, step_into_options
 from likely.autodiff.program.program import INPUT, Data, Program
-from likely.autodiff.program.rules import is_inexact
 from likely.core.checks import InputError
 
 
@@ -61,13 +60,6 @@ class Arguments:
         result = self._f(*jax.tree.unflatten(self.tree, slots), **self._kwargs)
         return result[0] if self._has_aux else result
 
-    def precision(self) -> contextlib.ExitStack:
-        """A context with the precision of the call, in which random keys may be reused."""
-        stack = contextlib.ExitStack()
-        stack.enter_context(jax.enable_x64(self.double))
-        stack.enter_context(jax.debug_key_reuse(False))
-        return stack
-
     def program(self, step_into: str | Iterable[str], limit: int) -> Program:
         """The steps of the call."""
         options = step_into_options(step_into)
@@ -78,17 +70,13 @@ class Arguments:
         ]
         if needs_data(options):
             builder.data |= zip(inputs, self.leaves, strict=True)
-        with jax.enable_x64(self.double), replaying():
-            outputs = builder.inline(
-                self.jaxpr.jaxpr, self.jaxpr.consts, inputs, Location()
-            )
-        wanted = _as_tuple(self.argnums, self.count)
+        jaxpr, consts = self.jaxpr.jaxpr, self.jaxpr.consts
+        with jax.enable_x64(self.double), jax.debug_key_reuse(False):
+            outputs = builder.inline(jaxpr, consts, inputs, Location())
         variables = frozenset(
             i
-            for i, owner, aval in zip(
-                inputs, self.owners, self.jaxpr.in_avals, strict=True
-            )
-            if owner in wanted and is_inexact(aval.dtype)
+            for i, owner in zip(inputs, self.owners, strict=True)
+            if owner in self.chosen and builder.values[i].is_inexact
         )
         return builder.program(inputs, outputs, variables)
 
@@ -98,11 +86,8 @@ class Arguments:
         for k, i in zip(self.positions, program.inputs, strict=True):
             slots[k] = leaves.get(i)
         restored = jax.tree.unflatten(self.tree, slots)
-        if self.argnums is None:
-            return restored[0] if self.count == 1 else restored
-        if isinstance(self.argnums, int):
-            return restored[self.argnums]
-        return tuple(restored[k] for k in self.argnums)
+        parts = tuple(restored[k] for k in self.chosen)
+        return parts[0] if self.single else parts
 
     def tangents(self, program: Program, tangents: Sequence[Any]) -> Data:
         """The tangents of the arguments, by the number of the input."""
@@ -117,24 +102,15 @@ class Arguments:
                 "give one for each, None for an argument that is held constant."
             )
         given = [
-            (k, leaf)
-            for k, (tangent, tree) in enumerate(
-                zip(tangents, self._trees(), strict=True)
-            )
-            for leaf in _matched(tangent, tree, k)
+            leaf
+            for k, tree in enumerate(self.tree.children())
+            for leaf in _matched(tangents[k], tree.num_leaves, k)
         ]
-        by_slot = dict(enumerate(leaf for _, leaf in given))
-        pairs = zip(self.positions, program.inputs, strict=True)
         return {
-            i: _shaped(by_slot[k], program.values[i], "tangent")
-            for k, i in pairs
-            if _is_number(by_slot[k]) and i in program.variables
+            i: _shaped(given[k], program.values[i], "tangent")
+            for k, i in zip(self.positions, program.inputs, strict=True)
+            if _is_number(given[k]) and i in program.variables
         }
-
-    def _trees(self) -> list[Any]:
-        return jax.tree.structure((0,) * self.count).flatten_up_to(
-            jax.tree.unflatten(self.tree, range(len(self.slots)))
-        )
 
     def cotangents(self, program: Program, cotangent: Any) -> Data:
         """The adjoint of the result, by the number of the output."""
@@ -205,35 +181,27 @@ def _parameters(f: Callable, count: int) -> list[str]:
     return names[:count] + [f"argument {k}" for k in range(len(names), count)]
 
 
-def _checked(argnums: int | Sequence[int] | None, count: int) -> Any:
-    chosen = None if argnums is None else _as_tuple(argnums, count)
-    bad = [k for k in chosen or () if not -count <= k < count]
+def _chosen(argnums: int | Sequence[int] | None, count: int) -> tuple[int, ...]:
+    """The numbers of the arguments to differentiate by, counted from 0."""
+    given = range(count) if argnums is None else argnums
+    chosen = (given,) if isinstance(given, int) else tuple(given)
+    bad = [k for k in chosen if not -count <= k < count]
     if bad:
         raise InputError(
             f"argnums has {bad[0]} but there are {count} arguments; count from 0."
         )
-    if chosen is None:
-        return None
-    chosen = tuple(k % count for k in chosen)
-    return chosen[0] if isinstance(argnums, int) else chosen
+    return tuple(k % count for k in chosen)
 
 
-def _as_tuple(argnums: int | Sequence[int] | None, count: int) -> tuple[int, ...]:
-    if argnums is None:
-        return tuple(range(count))
-    return (argnums,) if isinstance(argnums, int) else tuple(argnums)
-
-
-def _matched(tangent: Any, tree: Any, k: int) -> list[Any]:
-    """The leaves of a tangent, one for each slot of its argument."""
-    slots = jax.tree.leaves(tree)
+def _matched(tangent: Any, count: int, k: int) -> list[Any]:
+    """The leaves of a tangent, one for each leaf of its argument."""
     if tangent is None:
-        return [None] * len(slots)
+        return [None] * count
     leaves = jax.tree.leaves(tangent, is_leaf=_is_none)
-    if len(leaves) != len(slots):
+    if len(leaves) != count:
         raise InputError(
             f"the tangent of argument {k} has {len(leaves)} leaves but the argument has "
-            f"{len(slots)}; give a tree like the argument, None for a constant leaf."
+            f"{count}; give a tree like the argument, None for a constant leaf."
         )
     return leaves
 

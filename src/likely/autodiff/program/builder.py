@@ -119,7 +119,9 @@ class Builder:
         closed = {v.index: v.name for v in self.values if v.kind == CONSTANT}
         names |= numbered(closed, taken)
         values = tuple(
-            replace(v, name=names.get(v.index, v.name), named=v.named or v.index in chosen)
+            replace(
+                v, name=names.get(v.index, v.name), named=v.named or v.index in chosen
+            )
             for v in self.values
         )
 

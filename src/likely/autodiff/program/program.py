@@ -13,6 +13,8 @@ import numpy as np
 from likely.autodiff.program.rules import Rule, is_inexact
 from likely.autodiff.program.source import Stack, Where, where
 
+Data = dict[int, Any]
+"""Data by the number of the value."""
 INPUT, CONSTANT, LITERAL, STEP = "input", "constant", "literal", "step"
 RESULT = "result"
 """The name of the returned value, if it has none in the source."""

@@ -64,7 +64,7 @@ def count(value: int | float) -> str:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], width: int = 44) -> str:
     """A table with a header; long cells are truncated, empty columns left out."""
-    cells = [[_truncated(str(cell), width) for cell in row] for row in rows]
+    cells = [[truncated(str(cell), width) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
     used = [i for i in range(len(head)) if not cells or any(row[i] for row in cells)]
 
@@ -75,5 +75,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], width: int = 44) -
     return "\n".join([line(head), rule, *map(line, cells)])
 
 
-def _truncated(text: str, width: int) -> str:
+def truncated(text: str, width: int) -> str:
+    """The text, cut off with "…" if it is wider than `width` letters."""
     return text if len(text) <= width else text[: width - 1] + "…"

@@ -23,7 +23,7 @@ KNOWN = {"exposure": None, "offset": None}
 """What a metadata router may pass, where it is asked to (`set_fit_request(exposure=True)`)."""
 
 
-def fit_log_linear(
+def fit_log_linear(  # noqa: D417
     self: Any,
     X: Any,
     y: Any,
