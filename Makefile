@@ -8,7 +8,7 @@ DEV := .venv/.dev
 BENCH := .venv/.bench
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: install run test test-slow lint bench docs clean
+.PHONY: install run test test-slow lint pages bench docs figures clean
 
 install: $(DEV)
 
@@ -34,9 +34,12 @@ lint: install
 	@echo "== imports: lint-imports" && $(BIN)/lint-imports --no-logo --cache-dir .cache/imports
 	@echo "== types: basedpyright" && $(BIN)/basedpyright --pythonpath $(BIN)/python
 
-test: lint
+pages: install
 	@echo "== docs: mkdocs" && $(BIN)/mkdocs build --strict --quiet --site-dir .cache/site
-	@echo "== tests: pytest" && $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+
+test: install
+	@$(MAKE) --no-print-directory -j2 lint pages
+	@echo "== tests: pytest" && $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --budget
 
 test-slow: install
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --slow
@@ -46,6 +49,9 @@ bench: $(BENCH)
 
 docs: install
 	@$(BIN)/mkdocs build --strict --site-dir site
+
+figures: install
+	@for figure in docs/figures/*.py; do echo $$figure && $(BIN)/python $$figure || exit 1; done
 
 clean:
 	rm -rf .venv .cache .hypothesis site runs dist

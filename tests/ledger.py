@@ -1,4 +1,4 @@
-"""The coverage ledger, `docs/coverage.toml`: what stands behind each row."""
+"""The coverage ledger, `docs/coverage.toml`: the public names and tests of each row."""
 
 import tomllib
 from pathlib import Path

@@ -8,6 +8,9 @@ right below its block, in a block of its own:
     ```
 
 A block that cannot run here has `<!-- no-run: the reason -->` on the line above it.
+
+A block takes at most `MAX_SECONDS` of processor time once what it calls is compiled; what
+takes longer, such as a picture of many fits, is made by a program in docs/figures.
 """
 
 import contextlib
@@ -17,6 +20,7 @@ import textwrap
 from typing import NamedTuple
 
 import pytest
+from budgets import processor_time
 from ledger import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -26,6 +30,7 @@ FENCE = re.compile(
     r"(?:\s*?(?P=indent)```text title=\"output\"\n(?P<output>.*?)^(?P=indent)```)?",
     re.DOTALL | re.MULTILINE,
 )
+MAX_SECONDS = 3.0
 
 
 class Block(NamedTuple):
@@ -61,18 +66,30 @@ def tidy(text: str) -> list[str]:
     return [line.rstrip() for line in textwrap.dedent(text).rstrip().splitlines()]
 
 
-@pytest.mark.parametrize(
-    "page", [p.relative_to(ROOT).as_posix() for p in PAGES if p.exists()]
-)
-def test_blocks_run(page, tmp_path, monkeypatch):
-    text = (ROOT / page).read_text("utf-8")
-    monkeypatch.chdir(tmp_path)
-    namespace = {"__name__": "__main__"}
-    for block in blocks(text):
+def run_page(page: str) -> dict[int, float]:
+    """Run the blocks of a page, compare what they print; the seconds each took, by line."""
+    namespace, seconds = {"__name__": "__main__"}, {}
+    for block in blocks((ROOT / page).read_text("utf-8")):
+        start = processor_time()
         printed = run(block, page, namespace)
+        seconds[block.line] = processor_time() - start
         if block.output is not None:
             place = f"{page}, block at line {block.line}"
             assert tidy(printed) == tidy(block.output), place
+    return seconds
+
+
+@pytest.mark.parametrize(
+    "page", [p.relative_to(ROOT).as_posix() for p in PAGES if p.exists()]
+)
+def test_blocks_run(page, tmp_path_factory, monkeypatch):
+    for _ in range(2):  # a second time, compiled, if the first one took long
+        monkeypatch.chdir(tmp_path_factory.mktemp("page"))
+        seconds = run_page(page)
+        long = {line: s for line, s in seconds.items() if s > MAX_SECONDS}
+        if not long:
+            break
+    assert not long, f"{page}: seconds of processor time of blocks at these lines"
 
 
 def test_blocks_are_found():

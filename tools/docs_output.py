@@ -9,6 +9,7 @@ Look at the difference before you keep it.
 import os
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +26,7 @@ def refreshed(page: str) -> str:
         if found["reason"]:
             continue
         line = text.count("\n", 0, found.start("code"))
-        block = test_docs.Block(found["code"], line, found["output"])
+        block = test_docs.Block(textwrap.dedent(found["code"]), line, found["output"])
         printed = test_docs.run(block, page, namespace)
         if found["output"] is not None:
             lines = [f"{found['indent']}{row}" for row in test_docs.tidy(printed)]

@@ -11,6 +11,7 @@ import likely as lk
 from likely import families
 from likely.base.settings import store
 from likely.base.training.members import members_of
+from likely.base.training.options import TrainingOptions
 from likely.core import InputError, float64
 from likely.estimators.images.cnn import ImageInputs
 from likely.estimators.networks import NetworkPredictor
@@ -223,13 +224,13 @@ def test_categories_are_learned_vectors(kind, rng):
 
 @pytest.mark.parametrize("rows", [1, 20, 200])
 def test_rows_are_padded_to_whole_minibatches_of_few_numbers(rows):
-    settings = lk.MLPRegressor(batch_size=rows)._settings()
+    settings = TrainingOptions(batch_size=rows)
     sizes = {n: settings.padded_rows(n) for n in range(1, 5000)}
     assert all(n <= size for n, size in sizes.items())
     assert all(size % rows == 0 for n, size in sizes.items() if n > rows)
     assert all(size < n + rows + n / 16 for n, size in sizes.items() if n > rows)
     assert len({size for n, size in sizes.items() if n > rows}) < 16 * 13
-    own = lk.MLPRegressor(solver=Adam(1e-3, steps=5))._settings()
+    own = TrainingOptions(solver=Adam(1e-3, steps=5))
     assert own.padded_rows(100) == 128  # all rows at once
 
 

@@ -23,7 +23,7 @@ from likely.layers import (
 )
 from likely.layers.composition.chain import Pointwise
 from likely.layers.convolution import convolution, correlation, transposed
-from likely.layers.convolution.pooling import PoolingWindow, max_pool, plain_max_pool
+from likely.layers.convolution.pooling import max_pool, plain_max_pool
 from likely.layers.convolution.sliding import (
     SlidingWindow,
     plain_correlate,
@@ -261,7 +261,7 @@ def test_parameter_counts_of_the_notes():
 
 
 def test_max_pooling_is_the_plain_one_in_any_mode(rng):
-    window = PoolingWindow((3, 2), (2, 2), ((1, 1), (0, 1)))
+    window = SlidingWindow((5, 6), (3, 2), (2, 2), ((1, 1), (0, 1)))
     X = jnp.asarray(rng.normal(size=(2, 5, 6, 3)), jnp.float32)
     np.testing.assert_array_equal(max_pool(X, window), plain_max_pool(X, window))
     slopes = [

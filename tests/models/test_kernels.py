@@ -66,7 +66,7 @@ def test_a_feature_makes_a_disc_linear():
     points = rng.uniform(-2, 2, size=(300, 2))
     inside = (points**2).sum(1) < 1
     np.testing.assert_array_equal(disc_feature(points)[:, 0] > 0, inside)
-    with pytest.raises(InputError, match="no plane was found"):
+    with pytest.raises(InputError, match="no separating plane was found"):
         perceptron(points, np.where(inside, 1, -1), max_epochs=50)
     clear = ~inside | ((points**2).sum(1) < 0.6)
     line = perceptron(disc_feature(points[clear]), np.where(inside[clear], 1, -1))

@@ -170,6 +170,8 @@ def rows_for(name: str, n: int = ROWS, d: int = COLUMNS) -> tuple[Any, Any]:
 
 MIN_CHECKS = 60
 """How many checks an estimator of tables gets at least."""
+MIN_CHECKS_WITHOUT_TARGETS = 45
+"""How many a density gets, or a transformer without weights: there is less to ask."""
 OF_TRANSFORMERS = (
     checks.check_dataframe_column_names_consistency,
     checks.check_global_output_transform_pandas,

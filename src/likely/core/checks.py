@@ -1,5 +1,6 @@
 """Errors as sentences: what is wrong, where, what to do; raised before tracing."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import jax
@@ -11,6 +12,13 @@ from likely.typing import Batch
 
 class InputError(ValueError):
     """Data or settings that cannot be used: the message says what, where, why."""
+
+
+def check_choice(name: str, value: Any, known: Iterable[str]) -> None:
+    """Refuse a setting that is not one of a few words."""
+    known = list(known)
+    if value not in known:
+        raise InputError(f"{name} is {value!r}; give one of {', '.join(known)}.")
 
 
 def concrete(tree: Any) -> bool:

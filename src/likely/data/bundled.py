@@ -1,5 +1,7 @@
 """The small data sets that scikit-learn includes: nothing is downloaded."""
 
+import dataclasses
+
 import numpy as np
 
 from likely.data.dataset import Dataset
@@ -10,12 +12,11 @@ def _bundled(name: str) -> Dataset:
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")()
-    classes = bunch.get("target_names", [])
     return Dataset(
         X=np.asarray(bunch["data"], dtype=np.float64),
         y=np.asarray(bunch["target"]),
-        names=tuple(str(feature) for feature in bunch.get("feature_names", ())),
-        target_names=tuple(str(label) for label in classes),
+        names=tuple(map(str, bunch.get("feature_names", ()))),
+        target_names=tuple(map(str, bunch.get("target_names", ()))),
         description=_prose(bunch["DESCR"]),
     )
 
@@ -44,15 +45,13 @@ def breast_cancer() -> Dataset:
 
 def digits() -> Dataset:
     """1797 handwritten digits of 8 × 8 pixels, 0 to 16, as rows of 64."""
-    found = _bundled("digits")
     names = tuple(f"pixel_{i}_{j}" for i in range(8) for j in range(8))
-    return Dataset(found.X, found.y, names, found.target_names, found.description)
+    return dataclasses.replace(_bundled("digits"), names=names)
 
 
 def diabetes() -> Dataset:
     """442 patients, ten measurements, the progression of diabetes a year later."""
-    found = _bundled("diabetes")
-    return Dataset(found.X, found.y, found.names, ("progression",), found.description)
+    return dataclasses.replace(_bundled("diabetes"), target_names=("progression",))
 
 
 def linnerud() -> Dataset:

@@ -195,6 +195,27 @@ def _fits(cells: pa.Array, reading: str, values: dict[str, pa.Array]) -> bool:
     return True
 
 
+def first_misfit(cells: pa.Array, reading: str) -> int:
+    """The index of the first cell that a reading does not fit, by bisection."""
+    low, high = 0, len(cells)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _fits(cells[low:middle], reading, {}):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def is_number(cell: str) -> bool:
+    """Whether Python reads a cell as a number."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
 def choose(readings: Sequence[str]) -> str:
     """The first reading that fits; dates that could be read in two ways stay text."""
     first = readings[0]

@@ -4,14 +4,15 @@ r"""Synthetic classes in the plane: shapes that a straight line can or cannot se
 function `truth["probability"]`, of rows X, with one column for each class.
 """
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy import special
 
 from likely.core.checks import InputError
-from likely.data.dataset import Dataset, Numbers, generator
+from likely.data.dataset import Dataset, Numbers, column_names, generator
 
 PLANE = ("x", "y")
 
@@ -24,23 +25,6 @@ def moons(n: int = 200, *, noise: float = 0.1, random_state: Any = None) -> Data
     upper = np.stack([np.cos(t), np.sin(t)], axis=1)
     clean = np.where(y[:, None] == 0, upper, np.array([1.0, 0.5]) - upper)
     return _noisy(clean, y, noise, rng, "Two moons")
-
-
-def spirals(
-    n: int = 200,
-    classes: int = 2,
-    *,
-    turns: float = 1.5,
-    noise: float = 0.02,
-    random_state: Any = None,
-) -> Dataset:
-    """Arms that wind around each other, from the centre to radius 1."""
-    rng = generator(random_state)
-    y = _classes(n, classes)
-    r = np.sqrt(rng.uniform(0.01, 1.0, n))
-    angle = 2 * np.pi * (turns * r + y / classes)
-    clean = r[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    return _noisy(clean, y, noise, rng, f"{classes} spirals")
 
 
 def rings(
@@ -67,7 +51,25 @@ def rings(
         return special.softmax(bessel - (rho - r) ** 2 / (2 * noise**2), axis=1)
 
     made = _noisy(clean, y, noise, rng, f"{len(r)} rings")
-    return _with_truth(made, probability=probability, radii=r)
+    truth = {**made.truth, "probability": probability, "radii": r}
+    return dataclasses.replace(made, truth=truth)
+
+
+def spirals(
+    n: int = 200,
+    classes: int = 2,
+    *,
+    turns: float = 1.5,
+    noise: float = 0.02,
+    random_state: Any = None,
+) -> Dataset:
+    """Arms that wind around each other, from the centre to radius 1."""
+    rng = generator(random_state)
+    y = _classes(n, classes)
+    r = np.sqrt(rng.uniform(0.01, 1.0, n))
+    angle = 2 * np.pi * (turns * r + y / classes)
+    clean = r[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return _noisy(clean, y, noise, rng, f"{classes} spirals")
 
 
 def disc(
@@ -136,8 +138,9 @@ def mixture(
         "probability": lambda X: special.softmax(joint(X), axis=1),
         "log_density": lambda X: special.logsumexp(joint(X), axis=1),
     }
-    names = tuple(f"x{j}" for j in range(d))
-    return Dataset(X, y, names, _labels(k), f"A mixture of {k} normals", truth)
+    return Dataset(
+        X, y, column_names(d), _labels(k), f"A mixture of {k} normals", truth
+    )
 
 
 def separable(
@@ -156,8 +159,7 @@ def separable(
     along = np.abs(X @ v) + margin
     X += np.outer((2 * y - 1) * along - X @ v, v)
     truth = {"direction": v, "margin": margin}
-    names = tuple(f"x{j}" for j in range(d))
-    return Dataset(X, y, names, _labels(2), "Two classes with a gap", truth)
+    return Dataset(X, y, column_names(d), _labels(2), "Two classes with a gap", truth)
 
 
 def inseparable(
@@ -182,8 +184,7 @@ def inseparable(
         "distance": distance,
         "error": float(special.ndtr(-distance / 2)),
     }
-    names = tuple(f"x{j}" for j in range(d))
-    return Dataset(X, y, names, _labels(2), "Two overlapping classes", truth)
+    return Dataset(X, y, column_names(d), _labels(2), "Two overlapping classes", truth)
 
 
 def _classes(n: int, k: int) -> np.ndarray:
@@ -201,10 +202,3 @@ def _noisy(
     X = clean + noise * rng.normal(size=clean.shape)
     truth = {"clean": clean, "noise": noise}
     return Dataset(X, y, PLANE, _labels(int(y.max()) + 1), about, truth)
-
-
-def _with_truth(made: Dataset, **more: float | np.ndarray | Callable) -> Dataset:
-    truth = {**made.truth, **more}
-    return Dataset(
-        made.X, made.y, made.names, made.target_names, made.description, truth
-    )

@@ -11,7 +11,7 @@ import pyarrow.compute
 from pyarrow import types
 
 from likely.core.checks import InputError
-from likely.data.cells import READINGS, TIMESTAMP, Misfit, convert
+from likely.data.cells import READINGS, TIMESTAMP, Misfit, convert, first_misfit
 
 pc: Any = pyarrow.compute  # its functions are made at import, unseen by type checkers
 NESTED = (
@@ -89,22 +89,13 @@ def _read(column: Any, name: str, reading: str) -> Any:
             return convert(text, form)
         except Misfit:
             continue
-    fits = [_fits(text[i : i + 1], reading) for i in range(len(text))]
-    row = int(np.argmin(fits))
+    row = first_misfit(text, reading)
     shown = str(text[row])[:40]
     what = reading.partition(" ")[0]
     raise InputError(
         f"column {name!r} has {shown!r} in row {row}, which is no {what}; "
         "correct it, or set the kind of the column to 'category'."
     )
-
-
-def _fits(text: pa.Array, reading: str) -> bool:
-    try:
-        convert(text, reading)
-    except Misfit:
-        return False
-    return True
 
 
 def _strings(column: Any) -> pa.Array:
@@ -121,30 +112,24 @@ def as_levels(column: Any, name: str) -> Levels:
         raise InputError(
             f"column {name!r} holds {kind} values, which are no categories."
         )
-    if types.is_integer(kind):
-        return _whole_levels(column)
     if is_text(kind) or types.is_boolean(kind) or is_timestamps(kind):
         text = column if is_text(kind) else pc.cast(column, pa.string())
         return _text_levels(text)
-    numbers = as_numbers(column, name)
-    present = ~np.isnan(numbers)
+    if types.is_integer(kind):  # as they are: float64 does not keep large ones
+        numbers = np.asarray(pc.fill_null(column, 0).to_numpy(zero_copy_only=False))
+        present = pc.is_valid(column).to_numpy(zero_copy_only=False)
+    else:
+        numbers = as_numbers(column, name)
+        present = ~np.isnan(numbers)
     found, inverse = np.unique(numbers[present], return_inverse=True)
     codes = np.full(len(numbers), -1, np.int32)
     codes[present] = inverse
     return Levels(codes, [_written(number) for number in found.tolist()])
 
 
-def _written(number: float) -> str:
-    return f"{number:.0f}" if number.is_integer() else repr(number)
-
-
-def _whole_levels(column: Any) -> Levels:
-    missing = pc.is_null(column).to_numpy(zero_copy_only=False)
-    values = pc.fill_null(column, 0).to_numpy(zero_copy_only=False)
-    found, inverse = np.unique(np.asarray(values)[~missing], return_inverse=True)
-    codes = np.full(len(missing), -1, np.int32)
-    codes[~missing] = inverse
-    return Levels(codes, [str(value) for value in found])
+def _written(number: float | int) -> str:
+    whole = isinstance(number, float) and number.is_integer()
+    return f"{number:.0f}" if whole else repr(number)
 
 
 def _text_levels(column: Any) -> Levels:

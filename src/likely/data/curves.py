@@ -4,13 +4,14 @@ Each function returns a `Dataset` whose `truth` holds what made the data: number
 functions of X (`mean`, and `std` or `rate`) that can be compared with a fit.
 """
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from likely.core.checks import InputError
-from likely.data.dataset import Dataset, Numbers, generator
+from likely.data.dataset import Dataset, Numbers, column_names, generator
 
 
 def linear(
@@ -42,25 +43,21 @@ def linear(
     y = mean(X) + noise * rng.normal(size=n)
     truth = {"coefficients": beta, "intercept": intercept, "noise": noise, "mean": mean}
     about = "A linear function with noise"
-    return Dataset(X, y, _names(len(beta)), ("y",), about, truth)
+    return Dataset(X, y, column_names(len(beta)), ("y",), about, truth)
 
 
 def _alternating(d: int) -> np.ndarray:
     return np.arange(1.0, d + 1) * (-1.0) ** np.arange(d)
 
 
-def _names(d: int) -> tuple[str, ...]:
-    return tuple(f"x{j}" for j in range(d))
-
-
-def sine(x: np.ndarray) -> np.ndarray:
+def _sine(x: np.ndarray) -> np.ndarray:
     """The sine curve sin 2πx."""
     return np.sin(2 * np.pi * x)
 
 
 def curve(
     n: int = 100,
-    function: Callable[[np.ndarray], np.ndarray] = sine,
+    function: Callable[[np.ndarray], np.ndarray] = _sine,
     *,
     noise: float | Callable[[np.ndarray], np.ndarray] = 0.2,
     interval: tuple[float, float] = (0.0, 1.0),
@@ -109,7 +106,7 @@ def polynomial(
     )
     truth = {**made.truth, "coefficients": beta, "noise": noise}
     about = f"A polynomial of degree {len(beta) - 1} with noise"
-    return Dataset(made.X, made.y, made.names, made.target_names, about, truth)
+    return dataclasses.replace(made, description=about, truth=truth)
 
 
 def heteroscedastic(
@@ -117,8 +114,7 @@ def heteroscedastic(
 ) -> Dataset:
     """A sine curve, sin 2πx, with noise whose standard deviation grows from `low` to `high`."""
     made = curve(n, noise=lambda x: low + (high - low) * x, random_state=random_state)
-    about = "A curve whose noise grows"
-    return Dataset(made.X, made.y, made.names, made.target_names, about, made.truth)
+    return dataclasses.replace(made, description="A curve whose noise grows")
 
 
 def counts(
@@ -138,7 +134,7 @@ def counts(
     X = rng.normal(size=(n, len(beta)))
     y = rng.poisson(rate(X)).astype(np.float64)
     truth = {"coefficients": beta, "intercept": intercept, "rate": rate, "mean": rate}
-    return Dataset(X, y, _names(len(beta)), ("count",), "Poisson counts", truth)
+    return Dataset(X, y, column_names(len(beta)), ("count",), "Poisson counts", truth)
 
 
 def correlated(
@@ -168,4 +164,4 @@ def correlated(
     y = mean(X) + noise * rng.normal(size=n)
     truth = {"coefficients": beta, "covariance": covariance, "noise": noise}
     about = "A linear function of correlated columns"
-    return Dataset(X, y, _names(d), ("y",), about, {**truth, "mean": mean})
+    return Dataset(X, y, column_names(d), ("y",), about, {**truth, "mean": mean})

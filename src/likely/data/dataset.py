@@ -49,6 +49,11 @@ class Dataset:
         return Batch(self.X, self.y, np.ones(len(self.X)) if w is None else w)
 
 
+def column_names(d: int) -> tuple[str, ...]:
+    """The names x0, x1, ... of columns that have no others."""
+    return tuple(f"x{j}" for j in range(d))
+
+
 def generator(random_state: Any) -> np.random.Generator:
     """A NumPy generator from whatever scikit-learn accepts as `random_state`."""
     if isinstance(random_state, np.random.RandomState):

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from likely.data.cells import is_number
 from likely.data.errors import table_error
 
 SAMPLE_BYTES = 1 << 22
@@ -64,7 +65,6 @@ def sniff(
         TableError: when the file is empty, not text, or not a file.
     """
     notes: list[str] = []
-    check_file(path)
     sample, compression = _sample(path)
     if encoding is None:
         encoding = _encoding(path, sample, notes)
@@ -77,7 +77,7 @@ def sniff(
     if first is None:
         raise table_error(path, "holds nothing but blank lines; give a table.")
     if header is None:
-        header = not all(_is_number(cell) for cell in first)
+        header = not all(is_number(cell) for cell in first)
         if not header:
             notes.append("the first row is all numbers, so there is no header")
     if header and second is None and len(sample) < SAMPLE_BYTES:
@@ -167,14 +167,6 @@ def _delimiter(text: str) -> str:
         return (times / widths.total(), width) if width > 1 else (0.0, 1)
 
     return max(DELIMITERS, key=evenness)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def _unique(cells: Sequence[str], notes: list[str]) -> tuple[str, ...]:

@@ -7,16 +7,15 @@ right name is whole.
 
 import hashlib
 import os
-import tempfile
-import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 import platformdirs
 
 from likely.data.errors import DownloadError
+from likely.files.atomic import replace
 
 BLOCK_BYTES = 1 << 20
 TIMEOUT_SECONDS = 30.0
@@ -54,7 +53,7 @@ def fetch(remote: Remote) -> Path:
     for url in remote.urls:
         try:
             return _download(url, path, remote)
-        except (OSError, urllib.error.URLError, DownloadError) as error:
+        except (OSError, DownloadError) as error:
             tried.append(f"{url} ({error})")
     raise DownloadError(
         f"could not download {remote.name}: tried {' and '.join(tried)}. Without a "
@@ -63,25 +62,22 @@ def fetch(remote: Remote) -> Path:
 
 
 def _download(url: str, path: Path, remote: Remote) -> Path:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    partial = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as source:
-                _copy(source, file, remote.size)
-            file.flush()
-            os.fsync(file.fileno())
-        _verify(partial, remote)
-        return partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    def write(file: IO[bytes]) -> None:
+        with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as source:
+            # one byte more, so that a longer file is noticed
+            file.writelines(blocks_of(source, remote.size + 1))
+        file.flush()
+        _verify(Path(file.name), remote)
+
+    replace(path, write, lambda _: True)
+    return path
 
 
-def _copy(source, file, size: int) -> None:
-    left = size + 1  # one byte more, so that a longer file is noticed
-    while left and (block := source.read(min(BLOCK_BYTES, left))):
-        file.write(block)
-        left -= len(block)
+def blocks_of(source: Any, limit: int) -> Iterator[bytes]:
+    """The bytes of an open file, in blocks, up to so many in all."""
+    while limit and (block := source.read(min(BLOCK_BYTES, limit))):
+        yield block
+        limit -= len(block)
 
 
 def _verify(path: Path, remote: Remote) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from likely.data.download import blocks_of
 from likely.data.errors import table_error
 
 GZIP = b"\x1f\x8b"
-BLOCK_BYTES = 1 << 22
 KINDS = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
 
@@ -60,12 +60,9 @@ def _mapped(path: Path) -> np.ndarray:
 def _filled(file, dtype: np.dtype, shape: tuple[int, ...], path: Path) -> np.ndarray:
     """Read as much as there is, in blocks: a header may promise any size."""
     promised = math.prod(shape) * dtype.itemsize
-    blocks, left = [], promised + 1
-    while left and (block := file.read(min(left, BLOCK_BYTES))):
-        blocks.append(block)
-        left -= len(block)
-    _check_size(promised + 1 - left, dtype, shape, path)
-    return np.frombuffer(b"".join(blocks), dtype).reshape(shape)
+    content = b"".join(blocks_of(file, promised + 1))
+    _check_size(len(content), dtype, shape, path)
+    return np.frombuffer(content, dtype).reshape(shape)
 
 
 def _check_size(found: int, dtype: np.dtype, shape: tuple, path: Path) -> None:

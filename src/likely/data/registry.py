@@ -1,44 +1,29 @@
 """Data sets by name, for the command line."""
 
 from collections.abc import Callable
+from inspect import isfunction
+from types import ModuleType
 from typing import Any
 
 from likely.core.checks import InputError
 from likely.data import bundled, classes, curves, dependence, remote, series
 
-_BUNDLED = (
-    bundled.iris,
-    bundled.wine,
-    bundled.breast_cancer,
-    bundled.digits,
-    bundled.diabetes,
-    bundled.linnerud,
-)
-_SYNTHETIC = (
-    curves.linear,
-    curves.curve,
-    curves.polynomial,
-    curves.heteroscedastic,
-    curves.counts,
-    curves.correlated,
-    classes.moons,
-    classes.rings,
-    classes.spirals,
-    classes.disc,
-    classes.mixture,
-    classes.separable,
-    classes.inseparable,
-    series.signals,
-    dependence.couples,
-    dependence.drift,
-    dependence.biased,
-)
-_DOWNLOADED = (
-    remote.mnist,
-    remote.fashion_mnist,
-    remote.cifar10,
-    remote.tinyshakespeare,
-)
+
+def _makers(*modules: ModuleType) -> tuple[Callable[..., Any], ...]:
+    """The public functions that these modules define, each of which makes a data set."""
+    return tuple(
+        make
+        for module in modules
+        for name, make in vars(module).items()
+        if isfunction(make)
+        and make.__module__ == module.__name__
+        and not name.startswith("_")
+    )
+
+
+_BUNDLED = _makers(bundled)
+_SYNTHETIC = _makers(curves, classes, series, dependence)
+_DOWNLOADED = _makers(remote)
 SETS: dict[str, Callable[..., Any]] = {
     make.__name__: make for make in (*_BUNDLED, *_SYNTHETIC, *_DOWNLOADED)
 }

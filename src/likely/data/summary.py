@@ -16,7 +16,7 @@ MAX_FEW_VALUES = 20
 
 
 class Summary(ABC):
-    """What was seen in a column so far: write `add` and `kind`, get `column`."""
+    """What was seen in a column so far: write `_update` and `kind`, get the rest."""
 
     def __init__(self, name: str):
         self.name, self.rows, self.missing = name, 0, 0
@@ -25,12 +25,17 @@ class Summary(ABC):
         self.high: Any = None
 
     @abstractmethod
-    def add(self, values: Any) -> None:
-        """Update the statistics with a chunk of the column."""
+    def _update(self, values: Any) -> int:
+        """Look at a chunk of the column, and return how many values are missing."""
 
     @abstractmethod
     def kind(self) -> tuple[str, str, bool]:
         """The kind, the reason, and whether it is an identifier."""
+
+    def add(self, values: Any) -> None:
+        """Update the statistics with a chunk of the column."""
+        self.rows += len(values)
+        self.missing += self._update(values)
 
     @property
     def present(self) -> int:
@@ -78,14 +83,12 @@ class Summary(ABC):
 class Booleans(Summary):
     """Statistics of a column of true and false."""
 
-    def add(self, values: Any) -> None:
+    def _update(self, values: Any) -> int:
         """Count true, false and missing values."""
         x = as_numbers(values, self.name)
-        missing = int(np.isnan(x).sum())
-        self.rows, self.missing = self.rows + len(x), self.missing + missing
-        times = np.array([(x == 0).sum(), (x == 1).sum()])
-        self.count(["false", "true"], times)
-        self.counts = +self.counts if self.counts is not None else None
+        counts = Counter(false=int((x == 0).sum()), true=int((x == 1).sum()))
+        self.counts = counts + (self.counts or Counter())
+        return int(np.isnan(x).sum())
 
     def kind(self) -> tuple[str, str, bool]:
         """The kind "boolean"."""
@@ -95,17 +98,16 @@ class Booleans(Summary):
 class Dates(Summary):
     """Statistics of a column of dates."""
 
-    def add(self, values: Any) -> None:
+    def _update(self, values: Any) -> int:
         """Find the first and the last date."""
         times = as_timestamps(values, self.name)
         missing = np.isnat(times)
         self.counts = None
-        self.rows += len(missing)
-        self.missing += int(missing.sum())
         if not missing.all():
             ends = [_iso(times[~missing].min()), _iso(times[~missing].max())]
             self.low = min(e for e in (self.low, ends[0]) if e is not None)
             self.high = max(e for e in (self.high, ends[1]) if e is not None)
+        return int(missing.sum())
 
     def kind(self) -> tuple[str, str, bool]:
         """The kind "date"."""
@@ -120,12 +122,10 @@ def _iso(time: np.datetime64) -> str:
 class Others(Summary):
     """Statistics of lists, bytes and other types that no encoder can use."""
 
-    def add(self, values: Any) -> None:
-        """Count rows and missing values."""
-        self.type = values.type
-        self.counts = None
-        self.rows += len(values)
-        self.missing += values.null_count
+    def _update(self, values: Any) -> int:
+        """Count missing values."""
+        self.type, self.counts = values.type, None
+        return values.null_count
 
     def kind(self) -> tuple[str, str, bool]:
         """The kind "text", which encoders leave out."""

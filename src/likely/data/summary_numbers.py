@@ -21,15 +21,17 @@ class Numbers(Summary):
         self.whole, self.consecutive = True, True
         self.last: float | None = None
 
-    def add(self, values: Any) -> None:
+    def _update(self, values: Any) -> int:
         """Update range and counts, and check for whole and consecutive numbers."""
         x = as_numbers(values, self.name)
         missing = np.isnan(x)
-        self.rows += len(x)
-        self.missing += int(missing.sum())
         x = x[~missing] if missing.any() else x
-        if not len(x):
-            return
+        if len(x):
+            self._look_at(x)
+        return int(missing.sum())
+
+    def _look_at(self, x: np.ndarray) -> None:
+        """Update range and counts with numbers, of which none is missing."""
         ends = [x.min(), x.max()] + [e for e in (self.low, self.high) if e is not None]
         if np.isfinite(ends).all():
             self.low, self.high = float(min(ends)), float(max(ends))

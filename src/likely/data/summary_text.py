@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from likely.data.cells import is_number
 from likely.data.columns import as_levels
 from likely.data.summary import MAX_COUNTED, MAX_FEW_VALUES, Summary
 
@@ -19,12 +20,10 @@ class Text(Summary):
         self.declared, self.repeats = declared, 0
         self.spaces, self.inspected = 0, 0
 
-    def add(self, values: Any) -> None:
+    def _update(self, values: Any) -> int:
         """Count the different values, and the words in some of them."""
         codes, categories = as_levels(values, self.name)
         present = int((codes >= 0).sum())
-        self.rows += len(codes)
-        self.missing += len(codes) - present
         times = np.bincount(codes[codes >= 0], minlength=len(categories))
         self.repeats += present - int((times > 0).sum())
         used = np.flatnonzero(times)
@@ -35,6 +34,7 @@ class Text(Summary):
         for i in used[:MAX_INSPECTED]:
             self.spaces += categories[i].strip().count(" ")
             self.inspected += 1
+        return len(codes) - present
 
     def kind(self) -> tuple[str, str, bool]:
         """The kind, by how often values repeat and how many words they have."""
@@ -55,7 +55,7 @@ class Text(Summary):
         if counts is None:
             return "text that repeats, many different values"
         some = "1 value" if len(counts) == 1 else f"{len(counts):,} values that repeat"
-        numbers = {value for value in counts if _reads_as_number(value)}
+        numbers = {value for value in counts if is_number(value)}
         if len(numbers) == len(counts):
             return f"{some}, digits that are codes: written with zeros or too long"
         share = sum(counts[value] for value in numbers) / max(self.present, 1)
@@ -63,11 +63,3 @@ class Text(Summary):
             odd = next(value for value in counts if value not in numbers)
             return f"{some}; {share:.0%} are numbers, but not {odd[:20]!r}"
         return some
-
-
-def _reads_as_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True

@@ -5,7 +5,15 @@ from os import PathLike
 
 import pyarrow as pa
 
-from likely.data.cells import MISSING, READINGS, Misfit, choose, convert, narrow
+from likely.data.cells import (
+    MISSING,
+    READINGS,
+    Misfit,
+    choose,
+    convert,
+    first_misfit,
+    narrow,
+)
 from likely.data.dialect import Dialect
 from likely.data.errors import check_expansion, table_error
 from likely.data.text_cells import TextCells
@@ -124,7 +132,7 @@ class TextTable:
         try:
             return convert(cells, reading)
         except Misfit:
-            index = _first_misfit(cells, reading)
+            index = first_misfit(cells, reading)
             shown = str(cells[index])[:40]
             problem = f"{shown!r} is no {reading}; correct it, or read it as text."
             skips = self.cells.ragged == "skip"
@@ -156,16 +164,3 @@ def _replaced(chunk: pa.Table, corrected: pa.Table) -> pa.Table:
             for name in chunk.column_names
         }
     )
-
-
-def _first_misfit(cells: pa.Array, reading: str) -> int:
-    """The index of the first cell that the reading does not fit, by bisection."""
-    low, high = 0, len(cells)
-    while high - low > 1:
-        middle = (low + high) // 2
-        try:
-            convert(cells[low:middle], reading)
-            low = middle
-        except Misfit:
-            high = middle
-    return low

@@ -8,7 +8,8 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from likely.layers import Chain, Dense, Pointwise, Residual, record
+from likely.core.checks import InputError
+from likely.layers import Chain, Dense, MixedPrecision, Pointwise, Residual, record
 from likely.layers.units.activations import AbstractActivation
 from likely.typing import State
 
@@ -60,7 +61,7 @@ def anatomy(model: Any) -> Anatomy:
         tuple(layer.weight.shape[-1] for layer in dense[:-1]),
         dense[-1].weight.shape[-1],
         parameter_count(model),
-        tuple((_name(layer), parameter_count(layer)) for layer in layers),
+        tuple((layer_name(layer), parameter_count(layer)) for layer in layers),
     )
 
 
@@ -83,12 +84,30 @@ def _layers(model: Any) -> Iterator[Any]:
         yield model
 
 
-def _name(layer: Any) -> str:
-    if isinstance(layer, Dense):
-        return "Dense {}-{}".format(*layer.weight.shape[-2:])
+def layer_kind(layer: Any) -> str:
+    """The name of a layer's function or class: relu, Dense."""
     if isinstance(layer, Pointwise):
         return layer.function.__name__
     return type(layer).__name__
+
+
+def layer_name(layer: Any) -> str:
+    """The kind of a layer, with the inputs and outputs of a dense one: Dense 3-1."""
+    if isinstance(layer, Dense):
+        return "Dense {}-{}".format(*layer.weight.shape[-2:])
+    return layer_kind(layer)
+
+
+def plain_chain(model: Any, caller: str) -> Chain:
+    """The chain of layers inside a model, without precision and shared parameters."""
+    while isinstance(model, MixedPrecision) or hasattr(model, "tail"):
+        model = model.model
+    if not isinstance(model, Chain):
+        raise InputError(
+            f"{caller} needs a chain of layers but got {type(model).__name__}; "
+            "give a `Chain`, as `models.mlp`, `models.CNN` and `models.ResNet` build it."
+        )
+    return model
 
 
 def dead_units(

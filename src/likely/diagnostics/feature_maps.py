@@ -34,11 +34,8 @@ def feature_maps(
 
 def filters(model: Any, number: int = 0) -> Float[np.ndarray, "h w c o"]:
     """The filters of the convolution with this number (0 is the first, -1 the last)."""
-    found = [
-        node
-        for node in jax.tree.leaves(model, is_leaf=_is_convolution)
-        if _is_convolution(node)
-    ]
+    nodes = jax.tree.leaves(model, is_leaf=_is_convolution)
+    found = list(filter(_is_convolution, nodes))
     if not -len(found) <= number < len(found):
         raise InputError(
             f"the model has {len(found)} convolutions, so there is no number {number}."

@@ -61,12 +61,8 @@ def linear_pieces(model: Chain, low: float | int, high: float | int) -> Pieces:
         values = before[i] + fraction[:, None] * (after[i] - before[i])
         values[np.arange(len(i)), unit] = 0
         order = np.argsort(np.append(x, points), kind="stable")
-        x = np.append(x, points)[order]
-        h = (
-            np.where(h >= 0, h, layer * h),
-            np.where(values >= 0, values, layer * values),
-        )
-        h = np.concatenate(h)[order]
+        x, h = np.append(x, points)[order], np.concatenate([h, values])[order]
+        h = np.where(h >= 0, h, layer * h)
     return _merged(x, h)
 
 
@@ -123,17 +119,15 @@ def _split(corners: np.ndarray, z: np.ndarray) -> list[np.ndarray]:
     small = 1e-9 * np.abs(z).max()
     if z.min() >= -small or z.max() <= small:
         return [corners]
-    sides: tuple[list, list] = ([], [])
-    for p, q, a, b in zip(
-        corners, np.roll(corners, -1, 0), z, np.roll(z, -1), strict=True
-    ):
-        for side, sign in zip(sides, (1, -1), strict=True):
+    sides: dict[int, list] = {1: [], -1: []}
+    after = np.roll(corners, -1, 0), np.roll(z, -1)
+    for p, a, q, b in zip(corners, z, *after, strict=True):
+        for sign, side in sides.items():
             if sign * a >= 0:
                 side.append(p)
-        if a * b < 0:
-            for side in sides:
+            if a * b < 0:
                 side.append(p + a / (a - b) * (q - p))
-    return [np.array(side) for side in sides]
+    return [np.array(side) for side in sides.values()]
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from likely.core.checks import InputError
+from likely.diagnostics.anatomy import plain_chain
 from likely.layers import Chain, initial_state
-from likely.layers.composition.mixed_precision import MixedPrecision
 from likely.typing import State
 
 
@@ -65,13 +64,7 @@ def class_activation(
         state: running statistics, if the model has any; None uses the initial ones.
         resized: whether maps are resized to the size of the images, bilinearly.
     """
-    while isinstance(model, MixedPrecision) or hasattr(model, "tail"):
-        model = model.model
-    if not isinstance(model, Chain):
-        raise InputError(
-            f"class_activation needs a chain of layers but got {type(model).__name__}; "
-            "give a `Chain`, as `models.CNN` and `models.ResNet` build it."
-        )
+    model = plain_chain(model, "class_activation")
     state = initial_state(model) if state is None else state
     E = np.asarray(_class_activation(model, state, jnp.asarray(X)[:, None], output))
     if not resized:
@@ -84,8 +77,7 @@ def _class_activation(model: Chain, state: State, X: Array, output: int) -> Arra
     states = state or (None,) * len(model.layers)
 
     def through(X: Array, first: int, last: int) -> Array:
-        parts = zip(model.layers[first:last], states[first:last], strict=True)
-        for layer, s in parts:
+        for layer, s in list(zip(model.layers, states, strict=True))[first:last]:
             X = layer(X, state=s)[0]
         return X
 

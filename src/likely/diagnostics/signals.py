@@ -19,9 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from likely.core.checks import InputError
-from likely.layers import Chain, Pointwise, initial_state
-from likely.layers.composition.mixed_precision import MixedPrecision
+from likely.diagnostics.anatomy import layer_kind, plain_chain
+from likely.layers import Chain, initial_state
 from likely.typing import Key, State
 
 
@@ -48,16 +47,10 @@ def signal_profile(
         key: the random key of v.
         state: running statistics; None uses the initial ones.
     """
-    while isinstance(model, MixedPrecision) or hasattr(model, "tail"):
-        model = model.model
-    if not isinstance(model, Chain):
-        raise InputError(
-            f"signal_profile needs a chain of layers but got {type(model).__name__}; "
-            "give a `Chain`, as `models.mlp` and `models.CNN` build it."
-        )
+    model = plain_chain(model, "signal_profile")
     state = initial_state(model) if state is None else state
     values, gradients = _profile(model, state, jnp.asarray(X), key)
-    names = ["input", *map(_name, model.layers)]
+    names = ["input", *map(layer_kind, model.layers)]
     return SignalProfile(names, np.asarray(values), np.asarray(gradients))
 
 
@@ -78,12 +71,6 @@ def _profile(model: Chain, state: State, X: Array, key: Key) -> tuple[Array, Arr
         cotangents.append(cotangent)
     gradients = jnp.stack([(g**2).mean() for g in reversed(cotangents)])
     return jnp.stack([value.var() for value in outputs]), gradients / gradients[-1]
-
-
-def _name(layer: Any) -> str:
-    if isinstance(layer, Pointwise):
-        return layer.function.__name__
-    return type(layer).__name__
 
 
 def gradient_autocorrelation(

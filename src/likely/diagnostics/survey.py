@@ -11,15 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from likely.autodiff.modes.work import jaxpr_work
-from likely.diagnostics.anatomy import parameter_count
-from likely.layers import (
-    Convolution,
-    Dense,
-    Pointwise,
-    TransposedConvolution,
-    initial_state,
-    record,
-)
+from likely.diagnostics.anatomy import layer_kind, layer_name, parameter_count
+from likely.layers import Convolution, TransposedConvolution, initial_state, record
 from likely.typing import State
 
 
@@ -32,10 +25,8 @@ def flops(model: Any, shape: Sequence[int]) -> int:
     """
     X = jax.ShapeDtypeStruct((1, *shape), jnp.float32)
     arrays, static = eqx.partition(model, _is_array)
-    program = jax.make_jaxpr(lambda a, X: _inference(eqx.combine(a, static), X)[0])(
-        arrays, X
-    )
-    return round(jaxpr_work(program.jaxpr)[0].flops)
+    run = jax.make_jaxpr(lambda a, X: _inference(eqx.combine(a, static), X)[0])
+    return round(jaxpr_work(run(arrays, X).jaxpr)[0].flops)
 
 
 def stacked_field(
@@ -74,11 +65,9 @@ def receptive_field(
 
 def _extent(model: Any, shape: Sequence[int], axis: int, state: State) -> int:
     lines = shape[axis]
-    X = np.moveaxis(np.ones((lines, *shape), np.float32), axis + 1, 1)
-    X[np.arange(lines), np.arange(lines)] = np.nan
-    y, _ = eqx.filter_jit(_inference)(
-        model, jnp.moveaxis(jnp.asarray(X), 1, axis + 1), state
-    )
+    X = np.ones((lines, *shape), np.float32)
+    np.moveaxis(X, axis + 1, 1)[np.arange(lines), np.arange(lines)] = np.nan
+    y, _ = eqx.filter_jit(_inference)(model, jnp.asarray(X), state)
     reached = np.isnan(np.asarray(y)).reshape(lines, -1)  # (lines, units)
     reached = reached[:, reached.any(0)]
     if not reached.size:
@@ -143,13 +132,8 @@ def survey(model: Any, shape: Sequence[int]) -> Survey:
 
 
 def _name(layer: Any) -> str:
-    kind = type(layer).__name__
-    if isinstance(layer, Pointwise):
-        return layer.function.__name__
-    if isinstance(layer, Dense):
-        return "{} {}-{}".format(kind, *layer.weight.shape)
-    if isinstance(layer, Convolution | TransposedConvolution):
-        window = "x".join(map(str, layer.size))
-        stride = "" if prod(layer.stride) == 1 else f", stride {layer.stride[0]}"
-        return f"{kind} {window}{stride}"
-    return kind
+    if not isinstance(layer, Convolution | TransposedConvolution):
+        return layer_name(layer)
+    window = "x".join(map(str, layer.size))
+    stride = "" if prod(layer.stride) == 1 else f", stride {layer.stride[0]}"
+    return f"{layer_kind(layer)} {window}{stride}"

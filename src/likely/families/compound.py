@@ -128,12 +128,7 @@ class Mixed(AbstractCompound):
     @property
     def discrete(self) -> bool:
         """Whether every part is discrete."""
-        return all(
-            part.discrete
-            if isinstance(part, AbstractCompound)
-            else part.family.discrete
-            for part in self.parts
-        )
+        return all(part.discrete for part in self.parts)
 
     @property
     def mean(self) -> np.ndarray:
@@ -150,12 +145,8 @@ class Mixed(AbstractCompound):
         """(n, rows) draws: a random part for each, then a draw from it."""
         rng = np.random.default_rng(random_state)
         seeds = rng.integers(2**31, size=len(self.parts))
-        draws = np.stack(
-            [
-                part.sample(n, random_state=int(seed))
-                for part, seed in zip(self.parts, seeds, strict=True)
-            ]
-        )
+        pairs = zip(self.parts, seeds.tolist(), strict=True)
+        draws = np.stack([part.sample(n, random_state=seed) for part, seed in pairs])
         chosen = rng.choice(len(self.parts), size=draws.shape[1:], p=self.weights)
         return np.take_along_axis(draws, chosen[None], axis=0)[0]
 

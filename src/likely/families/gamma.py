@@ -10,14 +10,14 @@ from numpyro import distributions
 
 from likely.core.numerics import HALF_LOG_2PI, expm1_minus, stirling
 from likely.core.rows import weighted_mean
-from likely.families.family import AbstractFamily
+from likely.families.concentration import AbstractConcentration
 from likely.families.incomplete import gamma_cdf
 from likely.families.inversion import continuous_quantile
-from likely.families.links import column, fixed, log_positive, positive, stack
+from likely.families.links import column, log_positive, positive, stack
 from likely.families.maximum import maximum
 
 
-class Gamma(AbstractFamily):
+class Gamma(AbstractConcentration):
     r"""Positive y with mean μ and shape a, so scale b = μ/a and variance μ²/a.
 
     $$-\log p = \log y + \tfrac12 \log\frac{2π}{a} + S(a) + a\,(e^t - 1 - t),
@@ -29,17 +29,8 @@ class Gamma(AbstractFamily):
     is exponential with rate 1/μ.
     """
 
-    concentration: np.ndarray | None
     needs: ClassVar[str] = "finite numbers above 0"
     remedy: ClassVar[str] = "Use Exponential where 0 occurs, Normal for both signs."
-
-    def __init__(self, concentration: float | int | None = None):
-        self.concentration = fixed(concentration, "concentration")
-
-    @property
-    def n_eta(self) -> int:
-        """The length of η: 1 with a fixed shape, else 2."""
-        return 2 if self.concentration is None else 1
 
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
         """The shape a and the rate 1/b = a/μ."""

@@ -79,12 +79,9 @@ class Huber(AbstractFamily):
     ) -> Float[Array, "*n"]:
         """log p = −log s − log Z − h(e)."""
         log_scale = log_positive(eta, 1, self.scale)
-        e, delta = (
-            (y - eta[..., 0]) * jnp.exp(-log_scale),
-            jnp.asarray(self.delta, eta.dtype),
-        )
-        log_normaliser = jnp.log(normaliser(delta))
-        return -log_scale - log_normaliser - huber_loss(e, delta)
+        delta = jnp.asarray(self.delta, eta.dtype)
+        e = (y - eta[..., 0]) * jnp.exp(-log_scale)
+        return -log_scale - jnp.log(normaliser(delta)) - huber_loss(e, delta)
 
     def cdf(self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
         """The cdf: exponential in the tails, normal between."""

@@ -10,15 +10,15 @@ from numpyro import distributions
 
 from likely.core.numerics import log_rising
 from likely.core.rows import weighted_mean
+from likely.families.concentration import AbstractConcentration
 from likely.families.counts import not_whole
-from likely.families.family import AbstractFamily
 from likely.families.inversion import discrete_quantile, normal_guess
-from likely.families.links import column, fixed, log_positive, positive, stack
+from likely.families.links import column, log_positive, positive, stack
 from likely.families.maximum import maximum
 from likely.families.poisson import poisson_cdf
 
 
-class NegativeBinomial(AbstractFamily):
+class NegativeBinomial(AbstractConcentration):
     r"""Counts with mean μ and variance μ + μ²/r, Poisson as the concentration r → ∞.
 
     $$-\log p = (r+y) \log(1 + \tfrac{μ}{r}) - y \log μ + \log y! - R(r, y),$$
@@ -29,18 +29,9 @@ class NegativeBinomial(AbstractFamily):
     η = (log μ, log r), or (log μ) with `concentration` fixed; at r = 1 it is geometric.
     """
 
-    concentration: np.ndarray | None
     discrete: ClassVar[bool] = True
     needs: ClassVar[str] = "counts (0, 1, 2, ...)"
     remedy: ClassVar[str] = "Use Normal for real or Gamma for positive values."
-
-    def __init__(self, concentration: float | int | None = None):
-        self.concentration = fixed(concentration, "concentration")
-
-    @property
-    def n_eta(self) -> int:
-        """The length of η: 1 with a fixed concentration, else 2."""
-        return 2 if self.concentration is None else 1
 
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
         """The mean and the concentration."""

@@ -11,7 +11,6 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -22,7 +21,6 @@ from likely.core.rows import pad_rows, size_class
 from likely.families.bernoulli import Bernoulli
 from likely.families.categorical import Categorical
 from likely.families.family import AbstractFamily
-from likely.families.numpyro_calls import lenient
 
 
 class Predictive:
@@ -70,26 +68,31 @@ class Predictive:
         return f"<table><caption>{caption}</caption><tr>{head}</tr>{body}</table>{more}"
 
     @property
+    def discrete(self) -> bool:
+        """Whether y is a whole number."""
+        return self.family.discrete
+
+    @property
     def theta(self) -> dict[str, np.ndarray]:
         """The named parameters of the distribution, one entry for each row."""
-        return self._ask(_theta)
+        return self._ask("theta")
 
     @property
     def mean(self) -> np.ndarray:
         """E[y]; for classes, the probabilities (see `probs`)."""
-        return self.probs if self._is_class else self._ask(_mean)
+        return self.probs if self._is_class else self._ask("mean")
 
     @property
     def std(self) -> np.ndarray:
         """Standard deviation of y (of the indicator of each class, for classes)."""
         if self._is_class:
             return np.sqrt(self.probs * (1 - self.probs))
-        return self._ask(_std)
+        return np.sqrt(self._ask("variance"))
 
     @property
     def mode(self) -> np.ndarray:
         """The most probable y, as a label where y is a class."""
-        return self._decode(self._ask(_mode))
+        return self._decode(self._ask("mode"))
 
     @property
     def probs(self) -> np.ndarray:
@@ -98,22 +101,22 @@ class Predictive:
             raise AttributeError(
                 f"{type(self.family).__name__} has no classes; ask for cdf or quantile."
             )
-        return self._ask(_probs)
+        return self._ask("probs")
 
     def log_prob(self, y: Any) -> np.ndarray:
         """log p(y) of each row, in nats; −∞ where y is impossible."""
         y = self._rows(self._encode(y), "y")
         impossible = self.family.outside(y)
-        some = np.asarray(self._ask(_mode)) if impossible.any() else y
+        some = np.asarray(self._ask("mode")) if impossible.any() else y
         mask = impossible[:, None] if self.family.multivariate else impossible
-        answer = self._ask(_log_prob, np.where(mask, some, y))
+        answer = self._ask("log_prob", np.where(mask, some, y))
         missing = np.isnan(y).any(-1) if self.family.multivariate else np.isnan(y)
         return np.where(missing, np.nan, np.where(impossible, -np.inf, answer))
 
     def cdf(self, y: Any) -> np.ndarray:
         """P(Y ≤ y) of each row (and output); `y` for all rows, or for each."""
         y = self._rows(self._encode(y), "y")
-        return np.where(np.isnan(y), np.nan, self._ask(_cdf, y))
+        return np.where(np.isnan(y), np.nan, self._ask("cdf", y))
 
     def quantile(self, q: Any) -> np.ndarray:
         """The smallest y with P(Y ≤ y) ≥ q; `q` for all rows, or for each."""
@@ -122,7 +125,7 @@ class Predictive:
             raise InputError("q must lie between 0 and 1; it is a probability.")
         if self.family.multivariate and q.shape == (len(self),):
             q = q[:, None]
-        return self._decode(self._ask(_quantile, self._rows(q, "q")))
+        return self._decode(self._ask("quantile", self._rows(q, "q")))
 
     def interval(self, coverage: float | int = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of the central interval of this coverage."""
@@ -172,10 +175,10 @@ class Predictive:
                 f"{name} has shape {values.shape}; give {one}, or shape {shape}."
             ) from None
 
-    def _ask(self, function, *rows: np.ndarray) -> Any:
-        """A compiled function of the family and η, on padded rows, in float64."""
+    def _ask(self, name: str, *rows: np.ndarray) -> Any:
+        """A method or moment of the family at η, compiled, on padded rows, in float64."""
         with float64():
-            answer = function(self.family, *map(pad_rows, (self.eta, *rows)))
+            answer = _compute(self.family, name, *map(pad_rows, (self.eta, *rows)))
             return jax.tree.map(lambda a: np.asarray(a)[: len(self)], answer)
 
 
@@ -187,46 +190,15 @@ def _short(value: Any) -> str:
 
 
 @eqx.filter_jit
-def _theta(family, eta):
-    return family.theta(eta)
-
-
-@eqx.filter_jit
-def _mean(family, eta):
-    return family(eta).mean
-
-
-@eqx.filter_jit
-def _std(family, eta):
-    return jnp.sqrt(family(eta).variance)
-
-
-@eqx.filter_jit
-def _mode(family, eta):
-    return family.mode(eta)
-
-
-@eqx.filter_jit
-def _probs(family, eta):
-    return family.probs(eta)
-
-
-@eqx.filter_jit
-def _log_prob(family, eta, y):
-    return family.log_prob(eta, y)
-
-
-@eqx.filter_jit
-def _cdf(family, eta, y):
-    return family.cdf(eta, y)
-
-
-@eqx.filter_jit
-def _quantile(family, eta, q):
-    return family.quantile(eta, q)
+def _compute(family, name, eta, *rows):
+    """A method of the family, or the mean or variance of its distribution."""
+    if name in ("mean", "variance"):
+        return getattr(family(eta), name)
+    return getattr(family, name)(eta, *rows)
 
 
 @eqx.filter_jit
 def _sample(family, eta, keys):
-    with lenient():
+    """Draws of every row; NumPyro's samplers broadcast batch against event axes."""
+    with jax.numpy_rank_promotion("allow"):
         return jax.vmap(family(eta).sample)(keys)

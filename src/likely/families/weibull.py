@@ -8,15 +8,12 @@ from jaxtyping import Array, Float, Num
 from numpyro import distributions
 
 from likely.core.rows import weighted_mean
-from likely.families.family import AbstractFamily
-from likely.families.links import column, fixed, log_positive, positive, stack
+from likely.families.concentration import AbstractConcentration
+from likely.families.links import column, log_positive, positive, stack
 from likely.families.maximum import maximum
 
-MAX_EXPONENT = 700.0
-"""Beyond it e^z overflows, and the density is zero anyway."""
 
-
-class Weibull(AbstractFamily):
+class Weibull(AbstractConcentration):
     r"""Positive y with scale s and shape k: $P(Y > y) = e^{-(y/s)^k}$.
 
     $$-\log p = \log\frac{s}{k} + (1 - k) \log\frac{y}{s} + \Bigl(\frac{y}{s}\Bigr)^k.$$
@@ -26,17 +23,8 @@ class Weibull(AbstractFamily):
     with the shape fixed by `concentration`.
     """
 
-    concentration: np.ndarray | None
     needs: ClassVar[str] = "finite numbers above 0"
     remedy: ClassVar[str] = "Use Exponential where 0 occurs, Normal for both signs."
-
-    def __init__(self, concentration: float | int | None = None):
-        self.concentration = fixed(concentration, "concentration")
-
-    @property
-    def n_eta(self) -> int:
-        """The length of η: 1 with a fixed shape, else 2."""
-        return 2 if self.concentration is None else 1
 
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
         """The scale s and the shape k."""
@@ -45,8 +33,8 @@ class Weibull(AbstractFamily):
 
     def eta(self, *, scale: Any, concentration: Any = None) -> Float[Array, "*n k"]:
         """The columns log s, or log s and log k."""
-        shape = None if self.concentration is not None else column(concentration)
-        return stack(column(scale), shape)
+        free = self.concentration is None
+        return stack(column(scale), column(concentration) if free else None)
 
     def distribution(self, **theta: Any) -> distributions.Weibull:
         """NumPyro's Weibull."""
@@ -66,11 +54,11 @@ class Weibull(AbstractFamily):
         shape = 1.28254983 / jnp.maximum(deviation, tiny)
         if self.concentration is not None:
             shape = jnp.asarray(self.concentration, shape.dtype)
-        log_scale = _log_power_mean(logs, w, shape)
-        scale = jnp.exp(log_scale)
+        start = self.eta(
+            scale=jnp.exp(_log_power_mean(logs, w, shape)), concentration=shape
+        )
         if self.concentration is not None:
-            return stack(column(scale))
-        start = stack(column(scale), column(shape))
+            return start
         unit = jnp.stack([1 / shape, jnp.ones_like(shape)])
         return maximum(self, y, w, start, unit)
 
@@ -83,16 +71,18 @@ class Weibull(AbstractFamily):
     ) -> Float[Array, "*n"]:
         """log p = log k − log y + z − e^z with z = k log(y/s)."""
         log_shape = log_positive(eta, 1, self.concentration)
-        log_y = jnp.log(jnp.where(y > 0, y, 1.0))
-        z = jnp.exp(log_shape) * (log_y - log_positive(eta, 0))
-        inside = log_shape - log_y + z - jnp.exp(jnp.minimum(z, MAX_EXPONENT))
-        shape = jnp.exp(log_shape)
+        shape, log_y = jnp.exp(log_shape), jnp.log(jnp.where(y > 0, y, 1.0))
+        z = shape * (log_y - log_positive(eta, 0))
+        inside = log_shape - log_y + z - _exp(z)
         at_zero = jnp.where((y == 0) & (shape < 1), jnp.inf, -jnp.inf)
         return jnp.where(y > 0, inside, at_zero)
 
     def cdf(self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
         """1 − e^{−(y/s)^k}."""
-        return -jnp.expm1(-self._power(eta, jnp.maximum(y, 0.0)))
+        log_y = jnp.log(jnp.where(y > 0, y, 1.0))
+        z = positive(eta, 1, self.concentration) * (log_y - log_positive(eta, 0))
+        power = jnp.where(y > 0, _exp(z), 0.0)
+        return -jnp.expm1(-power)
 
     def quantile(
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n"]
@@ -108,12 +98,10 @@ class Weibull(AbstractFamily):
         inside = jnp.where(rising > 0, rising, 1.0) ** (1 / shape)
         return positive(eta, 0) * jnp.where(rising > 0, inside, 0.0)
 
-    def _power(self, eta: Float[Array, "*n k"], y: Array) -> Array:
-        """(y/s)^k."""
-        shape = positive(eta, 1, self.concentration)
-        log_y = jnp.log(jnp.where(y > 0, y, 1.0))
-        z = shape * (log_y - log_positive(eta, 0))
-        return jnp.where(y > 0, jnp.exp(jnp.minimum(z, MAX_EXPONENT)), 0.0)
+
+def _exp(z: Array) -> Array:
+    """e^z, finite also where it would overflow: the density is zero there anyway."""
+    return jnp.exp(jnp.minimum(z, 0.99 * np.log(np.finfo(z.dtype).max)))
 
 
 def _log_power_mean(logs: Array, w: Array, k: Array) -> Array:

@@ -74,7 +74,6 @@ UNSAVED = {
     "likely.workbench.candidates": "how models are made, not what they are",
     "likely.workbench.simple": "parts of a report; `report.json` is what is kept",
     "likely.workbench.table": "the rows of a run",
-    "likely.layers.convolution.pooling.PoolingWindow": "lives inside a layer",
     "likely.layers.convolution.sliding.SlidingWindow": "lives inside a layer",
     "likely.layers.composition.record": "shows what layers make: arrays, not results",
     "likely.diagnostics.anatomy": "counts what is in a model",

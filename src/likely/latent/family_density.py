@@ -60,7 +60,10 @@ class FamilyDensity(Density):
         """
         rows = self._rows(X, sample_weight)
         self.family_ = _row_family(self.family, rows.X.shape[1])
-        self.eta_ = fit_marginal(self.family_, self._targets(rows.X), rows.w)
+        try:
+            self.eta_ = fit_marginal(self.family_, self._targets(rows.X), rows.w)
+        except InputError as error:  # a family speaks of y
+            raise InputError(str(error).replace("y has", "X has", 1)) from None
         return self
 
     def log_prob(self, X: Any) -> np.ndarray:
@@ -75,7 +78,7 @@ class FamilyDensity(Density):
         return draws.reshape(n, -1)
 
     @property
-    def theta_(self) -> dict[str, np.ndarray]:
+    def theta_(self) -> dict[str, Any]:
         """The parameters by name."""
         return {name: value[0] for name, value in self._distribution().theta.items()}
 

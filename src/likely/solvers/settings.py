@@ -28,6 +28,8 @@ def real(default: float | None = None, **options):
     return eqx.field(converter=as_real, **options)
 
 
-def whole(default: int, **options):
+def whole(default: int | None = None, **options):
     """A field that holds an integer setting."""
-    return eqx.field(converter=as_whole, default=default, **options)
+    if default is not None:
+        options["default"] = default
+    return eqx.field(converter=as_whole, **options)

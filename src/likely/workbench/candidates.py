@@ -53,6 +53,11 @@ class Problem(NamedTuple):
         return self.kind in CLASSES
 
     @property
+    def has_glm(self) -> bool:
+        """Whether its linear model is fitted by Newton's method."""
+        return self.is_class or self.family in GLMS
+
+    @property
     def budget(self) -> float:
         """The seconds of one core that the fit may take."""
         return costs.BUDGET[self.effort]
@@ -77,9 +82,8 @@ class Candidate(NamedTuple):
 def _on_scale(problem: Problem, regressor: Any) -> Any:
     """A regressor of real numbers, wrapped for counts and positive targets."""
     if problem.kind == "count":
-        return lk.CountTarget(
-            regressor, family=problem.family, random_state=problem.seed
-        )
+        family, seed = problem.family, problem.seed
+        return lk.CountTarget(regressor, family=family, random_state=seed)
     return lk.LogTarget(regressor) if problem.kind == "positive" else regressor
 
 
@@ -106,53 +110,51 @@ def _linear(problem: Problem, **settings: Any) -> Any:
 
 
 def _penalised(problem: Problem) -> Any:
-    chosen = _by_cv(problem, problem.d, 1.0)
-    return (
-        "with so many rows a penalty matters little, and choosing it costs too much"
-        if chosen is None
-        else chosen
+    return _by_cv(
+        problem,
+        problem.d,
+        refusal="with so many rows a penalty matters little, and choosing it costs too much",
     )
 
 
-def _by_cv(problem: Problem, p: int, unit: float, basis: Any = None) -> Any:
+def _by_cv(
+    problem: Problem, p: int, unit: float = 1.0, basis: Any = None, *, refusal: str
+) -> Any:
     """A linear model of p columns, its penalty chosen as finely as the budget allows.
 
-    `unit` is about the mean square of a column.
+    `unit` is about the mean square of a column. If even the coarsest choice costs too
+    much, there is the `refusal` instead.
     """
-    glm = problem.is_class or problem.family in GLMS
-    coefficients = p * max(1, problem.classes - 1) if problem.is_class else p
+    cost = costs.newton if problem.has_glm else costs.linear
+    coefficients = p * max(1, problem.classes - 1)
     sizes = ((40, 5), (8, 3), (4, 2)) if basis is None else ((8, 3), (4, 2))
     on_counts = problem.kind == "count" and basis is not None
     repeats = 4 if on_counts else 1  # `CountTarget` fits folds too
     for strengths, folds in sizes:
         fits = strengths * folds * repeats
-        cost = costs.newton if glm else costs.linear
         if cost(problem.n, coefficients, fits) <= problem.budget:
-            grid = unit * np.geomspace(10, 1e-4, strengths)
-            scale = (
-                1 if problem.family in GLMS else problem.n
-            )  # a mean of losses, or a sum
-            alphas = None if strengths == 40 else (scale * grid).tolist()
+            # the losses are a mean, or a sum
+            scale = unit if problem.family in GLMS else unit * problem.n
+            grid = (scale * np.geomspace(10, 1e-4, strengths)).tolist()
+            alphas = None if strengths == 40 else grid
             settings = {"alpha": "cv", "alphas": alphas, "cv": folds, "basis": basis}
             if on_counts:
                 return _on_scale(problem, lk.PoissonRegressor(**settings))
             return _linear(problem, **settings)
-    return None
+    return refusal
 
 
 def _spline(problem: Problem) -> Any:
     if problem.n < 50:
         return "there are too few rows for curves"
-    if not (problem.is_class or problem.family in GLMS):
-        if (
-            problem.d > problem.by_effort(30, 100, 200)
-            or costs.curves(problem.n, problem.d) > problem.budget
-        ):
-            return "there are too many columns for curves"
-        return _on_scale(problem, lk.SplineRegressor())
-    knots = 5
-    chosen = _by_cv(problem, (knots - 1) * problem.d, 1.0, NaturalSpline(n_knots=knots))
-    return "there are too many columns for curves" if chosen is None else chosen
+    refusal = "there are too many columns for curves"
+    if problem.has_glm:
+        basis = NaturalSpline(n_knots=5)
+        return _by_cv(problem, 4 * problem.d, basis=basis, refusal=refusal)
+    many = problem.d > problem.by_effort(30, 100, 200)
+    if many or costs.curves(problem.n, problem.d) > problem.budget:
+        return refusal
+    return _on_scale(problem, lk.SplineRegressor())
 
 
 def _neighbors(problem: Problem) -> Any:
@@ -177,21 +179,21 @@ def _svm(problem: Problem) -> Any:
 
 
 def _nystroem(problem: Problem) -> Any:
+    chosen = refusal = "kernels of so many rows cost too much"
     for m in (300, 200, 100, 50):
         if costs.features(problem.n, problem.d, m) <= problem.budget:
             basis = lk.Nystroem(n_components=m, random_state=problem.seed)
-            chosen = _by_cv(problem, m, 1 / m, basis)
-            if chosen is not None:
-                return chosen
-    return "kernels of so many rows cost too much"
+            chosen = _by_cv(problem, m, 1 / m, basis, refusal=refusal)
+        if chosen is not refusal:
+            break
+    return chosen
 
 
 def _forest(problem: Problem) -> Any:
     max_features = 1.0 if problem.d < 30 else 1 / 3
     tried = problem.d**0.5 if problem.is_class else max_features * problem.d
-    trees = problem.by_effort(50, 100, 300)
     cost = costs.tree(problem.n, tried)
-    trees = _affordable(problem, cost, trees, minimum=min(trees, 30))
+    trees = _affordable(problem, cost, problem.by_effort(50, 100, 300), minimum=30)
     rows = problem.n
     while rows > 2000 and trees * costs.tree(rows, tried) > problem.budget:
         rows = rows // 2
@@ -213,10 +215,8 @@ def _boosting(problem: Problem) -> Any:
     outputs = 2 if scales or problem.family in GLMS else 1
     if problem.classes > 2:
         outputs = problem.classes
-    rounds = problem.by_effort(100, 300, 1000)
-    rounds = _affordable(
-        problem, costs.boosting_round(problem.n, problem.d, outputs), rounds, minimum=20
-    )
+    cost = costs.boosting_round(problem.n, problem.d, outputs)
+    rounds = _affordable(problem, cost, problem.by_effort(100, 300, 1000), minimum=20)
     settings = {
         "n_estimators": rounds,
         "learning_rate": max(problem.by_effort(0.1, 0.05, 0.03), min(0.3, 12 / rounds)),
@@ -238,9 +238,8 @@ def _network(problem: Problem) -> Any:
     if problem.d > 5000:
         return "there are too many columns"
     members, hidden = problem.by_effort(2, 4, 8), 64
-    epoch = 0.5 * costs.epoch(
-        problem.n, problem.d, hidden
-    )  # networks get twice the budget
+    # networks get twice the budget
+    epoch = 0.5 * costs.epoch(problem.n, problem.d, hidden)
     epochs = _affordable(problem, epoch, 200 * members, 8)
     members = max(2, min(members, epochs // 8))
     settings = {

@@ -59,6 +59,14 @@ class AllClasses:
         return self.probs
 
 
+def distribution(estimator: Any, X: np.ndarray, classes: int) -> Any:
+    """p(y | x) of encoded rows; `classes` of the table, 0 if the target is a number."""
+    dist = estimator.predict_dist(X)
+    if not classes:
+        return dist
+    return AllClasses(dist, np.asarray(estimator.classes_).astype(int), classes)
+
+
 class FittedMixture(NamedTuple):
     """Fitted estimators on encoded rows, mixed with weights that sum to 1."""
 
@@ -73,13 +81,5 @@ class FittedMixture(NamedTuple):
         """p(y | x) of each row of a table."""
         used = {name for name, _ in self.parts}
         arrays = {name: self.encoders[name].transform(frame) for name in used}
-        dists = [self.dist(part, arrays[name]) for name, part in self.parts]
+        dists = [distribution(e, arrays[name], self.classes) for name, e in self.parts]
         return dists[0] if len(dists) == 1 else Mixed(dists, self.weights)
-
-    def dist(self, estimator: Any, X: np.ndarray) -> Any:
-        """p(y | x) of encoded rows under one part."""
-        dist = estimator.predict_dist(X)
-        if not self.classes:
-            return dist
-        seen = np.asarray(estimator.classes_).astype(int)
-        return AllClasses(dist, seen, self.classes)

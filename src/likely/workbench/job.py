@@ -109,18 +109,14 @@ def run_spec(
     notify(Event("stage", text="reading the table"))
     table = prepare(spec, *read(spec.data if source is None else source, spec.target))
     spec = dataclasses.replace(spec, target=table.target.name)
-    folder = None if out is None else Path(out)
-    work = None
-    if folder is not None:
-        work = _work_folder(folder, spec, table)
+    work = None if out is None else _work_folder(Path(out), spec, table)
     candidates = candidates_for(table.target.kind, spec.models)
     ladder = Ladder(spec, table, candidates, work, notify)
     ladder.run()
     result = _result(ladder)
-    if folder is not None:
-        _write(folder, spec, result)
-        if work is not None:
-            shutil.rmtree(work, ignore_errors=True)
+    if work is not None:
+        _write(work.parent, result)
+        shutil.rmtree(work, ignore_errors=True)
     return result
 
 
@@ -128,7 +124,7 @@ def _result(ladder: Ladder) -> Result:
     """Choose the best model, refit and recalibrate it, and write the report."""
     spec, table = ladder.spec, ladder.table
     rows = scoring.score_rows(ladder)
-    winner = next(row for row in rows if row["name"] == scoring.best(rows))
+    winner = min(rows, key=lambda row: row["nats"])
     name, predictions = winner["name"], ladder.held_out[winner["name"]]
     calibrated = scoring.calibrate(table, predictions)
     covered = scoring.out_of_fold(table, predictions, spec.coverage)
@@ -209,11 +205,10 @@ def _versions() -> dict[str, str]:
 
 def _digest(table: Table) -> str:
     """A checksum of the rows, the targets and the weights."""
-    found = hashlib.sha256()
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.frame.schema) as file:
         file.write_table(table.frame.combine_chunks())
-    found.update(sink.getvalue())
+    found = hashlib.sha256(sink.getvalue())
     found.update(table.y.tobytes())
     found.update(table.w.tobytes())
     return found.hexdigest()
@@ -234,7 +229,7 @@ def _work_folder(folder: Path, spec: Spec, table: Table) -> Path:
     return work
 
 
-def _write(folder: Path, spec: Spec, result: Result) -> None:
+def _write(folder: Path, result: Result) -> None:
     from likely.workbench.report import page
 
     (folder / "model").mkdir(exist_ok=True)

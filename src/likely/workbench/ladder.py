@@ -15,16 +15,13 @@ import pyarrow as pa
 from sklearn.base import clone
 
 from likely.core.checks import InputError
+from likely.evaluate import mean_score
 from likely.preprocess import TableEncoder
 from likely.selection.mixing import mixing_weights
 from likely.workbench.candidates import STACK, Candidate, Problem
-from likely.workbench.fitted import FittedMixture, category_columns, encoder_of
-from likely.workbench.held_out import (
-    HeldOutPredictions,
-    concatenated,
-    held_out_predictions,
-    mixed,
-)
+from likely.workbench import fitted, held_out
+from likely.workbench.fitted import FittedMixture
+from likely.workbench.held_out import HeldOutPredictions
 from likely.workbench.spec import Spec
 from likely.workbench.table import Table
 
@@ -60,9 +57,7 @@ class Fold:
 
     def __init__(self, table: Table, number: int | None):
         self.table = table
-        n = len(table)
-        everything = np.arange(n)
-        self.train, self.test = everything, everything[:0]
+        self.train, self.test = np.arange(len(table)), np.arange(0)
         if number is not None:
             self.train = np.flatnonzero(table.folds.train[number] > 0)
             self.test = np.flatnonzero(table.folds.held_out[number] > 0)
@@ -72,7 +67,7 @@ class Fold:
     def encoded(self, encoding: str) -> tuple[np.ndarray, np.ndarray]:
         """The encoded training rows and the encoded held-out rows."""
         if encoding not in self.arrays:
-            encoder = encoder_of(encoding, self.table.schema)
+            encoder = fitted.encoder_of(encoding, self.table.schema)
             w = self.table.w[self.train]
             train = encoder.fit_transform(self.rows(self.train), sample_weight=w)
             if not train.shape[1]:
@@ -80,17 +75,12 @@ class Fold:
                     "some fold has no column with values to learn from; use fewer folds, "
                     "or columns with fewer missing values."
                 )
-            test = (
-                encoder.transform(self.rows(self.test)) if len(self.test) else train[:0]
-            )
+            test = train[:0]
+            if len(self.test):
+                test = encoder.transform(self.rows(self.test))
             self.encoders[encoding] = encoder
             self.arrays[encoding] = train, test
         return self.arrays[encoding]
-
-    def without_arrays(self) -> "Fold":
-        """The fold without its encoded rows, which take most of the memory."""
-        self.arrays.clear()
-        return self
 
     def rows(self, rows: np.ndarray) -> pa.Table:
         """Some rows of the table."""
@@ -133,15 +123,16 @@ class Ladder:
         for number in range(k):
             fold = Fold(self.table, number)
             for name, candidate in self.candidates.items():
+                if name not in self.skipped:
+                    parts[name].append(self._fit_fold(candidate, number, fold))
                 if name in self.skipped:
                     why = self.skipped[name]
                     self.notify(Event("skip", candidate.label, number, why))
-                else:
-                    parts[name].append(self._fit_fold(candidate, number, fold))
             if number < KEPT_FOLDS:
-                self.folds[number] = fold.without_arrays()
+                fold.arrays.clear()  # they take most of the memory
+                self.folds[number] = fold
         self.held_out = {
-            name: concatenated(found)
+            name: held_out.concatenated(found)
             for name, found in parts.items()
             if name not in self.skipped
         }
@@ -154,55 +145,53 @@ class Ladder:
         path = self.folder and self.folder / f"{candidate.name}-{number}.npz"
         if path and path.exists():
             found = HeldOutPredictions.load(path)
-            loss = _mean_loss(found, self.table)
-            self.notify(Event("done", candidate.label, number, loss=loss))
-            return found
-        self.notify(Event("fit", candidate.label, number))
-        start = time.perf_counter()
-        found, why = self._predictions(candidate, number, fold)
-        if found is None:
-            self.skipped[candidate.name] = why
-            self.notify(Event("skip", candidate.label, number, why))
-            return None
-        seconds = time.perf_counter() - start
-        self.seconds[candidate.name] = self.seconds.get(candidate.name, 0.0) + seconds
-        if path:
-            found.save(path)
-        loss = _mean_loss(found, self.table)
+        else:
+            self.notify(Event("fit", candidate.label, number))
+            start, name = time.perf_counter(), candidate.name
+            found = self._predictions(candidate, number, fold)
+            if isinstance(found, str):
+                self.skipped[name] = found
+                return None
+            seconds = time.perf_counter() - start
+            self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+            if path:
+                found.save(path)
+        loss = mean_score(found.loss, self.table.w[found.rows]).value
         self.notify(Event("done", candidate.label, number, loss=loss))
         return found
 
     def _predictions(
         self, candidate: Candidate, number: int, fold: Fold
-    ) -> tuple[HeldOutPredictions | None, str]:
+    ) -> HeldOutPredictions | str:
         """The predictions of held-out rows, or the reason why there are none.
 
         A candidate that fails is left out, and the run continues. Without the null model
         there is nothing to compare with, so its failure is that of the run.
         """
         try:
-            fitted = self.fit(candidate, fold)
-            if isinstance(fitted, str):
-                return None, fitted
+            estimator = self.fit(candidate, fold)
+            if isinstance(estimator, str):
+                return estimator
             _, X = fold.encoded(candidate.encoding)
-            dist = self.mixture([(candidate, fitted, 1.0)], fold).dist(fitted, X)
-            y, kind = self.table.y[fold.test], self.table.target.kind
-            found = held_out_predictions(dist, y, fold.test, kind)
+            target = self.table.target
+            dist = fitted.distribution(estimator, X, len(target.classes))
+            y = self.table.y[fold.test]
+            found = held_out.held_out_predictions(dist, y, fold.test, target.kind)
         except Exception as error:
             if candidate.name == "null":
                 raise
             reason = " ".join(str(error).split()).rstrip(".")
             if isinstance(error, InputError):
-                return None, reason
-            return None, f"it failed ({type(error).__name__}: {reason})"
+                return reason
+            return f"it failed ({type(error).__name__}: {reason})"
         if not all(v is None or np.isfinite(v).all() for v in found):
             if candidate.name == "null":
                 name = self.table.target.name
                 raise InputError(f"no distribution fits the target {name!r}.")
-            return None, "its predictions are not finite"
+            return "its predictions are not finite"
         if number < KEPT_FOLDS:
-            self.estimators[candidate.name, number] = fitted
-        return found, ""
+            self.estimators[candidate.name, number] = estimator
+        return found
 
     def fit(self, candidate: Candidate, fold: Fold) -> Any:
         """The candidate's estimator fitted to the training rows, or why there is none."""
@@ -210,7 +199,7 @@ class Ladder:
         X, _ = fold.encoded(candidate.encoding)
         categories = ()
         if candidate.encoding == "ordinal":
-            categories = category_columns(fold.encoders["ordinal"])
+            categories = fitted.category_columns(fold.encoders["ordinal"])
         target = table.target
         y, w = table.y[fold.train], table.w[fold.train]
         problem = Problem(
@@ -222,15 +211,14 @@ class Ladder:
         if isinstance(estimator, str):
             return estimator
         y = y.astype(int) if target.is_class else y
-        unweighted = bool((w == 1).all())
         fresh: Any = clone(estimator)
-        return fresh.fit(X, y, **({} if unweighted else {"sample_weight": w}))
+        return fresh.fit(X, y, **({} if (w == 1).all() else {"sample_weight": w}))
 
     def estimator(self, name: str, number: int) -> Any:
         """The estimator of a candidate on a fold; fitted again if it was not kept."""
         if (name, number) not in self.estimators:
-            fitted = self.fit(self.candidates[name], self.fold(number))
-            self.estimators[name, number] = fitted
+            estimator = self.fit(self.candidates[name], self.fold(number))
+            self.estimators[name, number] = estimator
         return self.estimators[name, number]
 
     def fold(self, number: int) -> Fold:
@@ -239,41 +227,31 @@ class Ladder:
             self.folds[number] = Fold(self.table, number)
         return self.folds[number]
 
-    def mixture(
-        self, parts: list[tuple[Candidate, Any, float]], fold: Fold
-    ) -> FittedMixture:
-        """Fitted estimators as a model of tables."""
-        return FittedMixture(
-            dict(fold.encoders),
-            tuple((candidate.encoding, fitted) for candidate, fitted, _ in parts),
-            np.array([weight for _, _, weight in parts]),
-            len(self.table.target.classes),
-        )
-
     def of_fold(self, name: str, number: int) -> FittedMixture:
         """A candidate, or the stacked mixture, as it was fitted to one fold."""
-        fold = self.fold(number)
-        return self.mixture(
-            [
-                (self.candidates[part], self.estimator(part, number), weight)
-                for part, weight in self.weights(name).items()
-            ],
-            fold,
+        return self._mixture(
+            name, self.fold(number), lambda part: self.estimator(part.name, number)
         )
 
     def of_all(self, name: str) -> FittedMixture:
         """A candidate, or the stacked mixture, fitted to all rows."""
         fold = Fold(self.table, None)
-        parts = []
-        for part, weight in self.weights(name).items():
-            candidate = self.candidates[part]
-            self.notify(Event("stage", text=f"refitting: {candidate.label}"))
-            parts.append((candidate, self.fit(candidate, fold), weight))
-        return self.mixture(parts, fold)
 
-    def weights(self, name: str) -> dict[str, float]:
-        """The candidates that a model consists of, and their weights."""
-        return self.stack_weights if name == STACK else {name: 1.0}
+        def refit(part: Candidate) -> Any:
+            self.notify(Event("stage", text=f"refitting: {part.label}"))
+            return self.fit(part, fold)
+
+        return self._mixture(name, fold, refit)
+
+    def _mixture(
+        self, name: str, fold: Fold, estimator: Callable[[Candidate], Any]
+    ) -> FittedMixture:
+        """A candidate, or the stacked mixture, from the estimators of its parts."""
+        weights = self.stack_weights if name == STACK else {name: 1.0}
+        used = [self.candidates[part] for part in weights]
+        parts = tuple((part.encoding, estimator(part)) for part in used)
+        share, c = np.array([*weights.values()]), len(self.table.target.classes)
+        return FittedMixture(dict(fold.encoders), parts, share, c)
 
     def _stack(self, parts: dict[str, list[HeldOutPredictions]]) -> None:
         """Mix by held-out likelihood; each fold is scored by weights from the others."""
@@ -283,8 +261,8 @@ class Ladder:
         for number in range(k):
             others = [j for j in range(k) if j != number]
             weights = _stack_weights([[parts[n][j] for j in others] for n in names], w)
-            scored.append(mixed([parts[n][number] for n in names], weights))
-        self.held_out[STACK] = concatenated(scored)
+            scored.append(held_out.mixed([parts[n][number] for n in names], weights))
+        self.held_out[STACK] = held_out.concatenated(scored)
         weights = _stack_weights([parts[n] for n in names], w)
         self.stack_weights = {
             n: float(p) for n, p in zip(names, weights, strict=True) if p > 0
@@ -305,8 +283,3 @@ def _spread(kind: str, y: np.ndarray, w: np.ndarray) -> float:
     top = max(np.abs(z).max(), 1e-300)  # squares of huge numbers are infinite
     z = z / top
     return top * float(np.sqrt(np.cov(z, aweights=w, ddof=0))) or 1.0
-
-
-def _mean_loss(found: HeldOutPredictions, table: Table) -> float:
-    w = table.w[found.rows]
-    return float(w @ found.loss / w.sum())

@@ -98,10 +98,6 @@ def possible_ends(
     low: np.ndarray, high: np.ndarray, kind: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Interval ends among the possible targets: not below zero, whole for counts."""
-    if kind == "positive":
-        return np.maximum(low, 0.0), high
     if kind == "count":
-        return np.maximum(np.ceil(low - 1e-9), 0.0), np.maximum(
-            np.floor(high + 1e-9), 0.0
-        )
-    return low, high
+        low, high = np.ceil(low - 1e-9), np.maximum(np.floor(high + 1e-9), 0.0)
+    return (low if kind == "real" else np.maximum(low, 0.0)), high

@@ -64,10 +64,9 @@ def standard_scores(table: Table, predictions: HeldOutPredictions) -> dict[str, 
         median = predictions.quantiles[:, MIDDLE]
         if table.target.kind == "count":
             median = np.round(median)
+        mse = evaluate.squared_error(y, predictions.mean, w).value
         return {
-            "rmse": float(
-                np.sqrt(evaluate.squared_error(y, predictions.mean, w).value)
-            ),
+            "rmse": float(np.sqrt(mse)),
             "mae": evaluate.absolute_error(y, median, w).value,
             "r2": evaluate.r_squared(y, predictions.mean, w),
         }
@@ -81,11 +80,6 @@ def standard_scores(table: Table, predictions: HeldOutPredictions) -> dict[str, 
     return scores
 
 
-def best(rows: list[dict[str, Any]]) -> str:
-    """The name of the model with the lowest held-out loss."""
-    return min(rows, key=lambda row: row["nats"])["name"]
-
-
 def calibrate(table: Table, predictions: HeldOutPredictions) -> Calibrated:
     """The temperature or stretch that fits held-out rows, and their conformal scores."""
     y, w = table.y[predictions.rows], table.w[predictions.rows]
@@ -94,9 +88,8 @@ def calibrate(table: Table, predictions: HeldOutPredictions) -> Calibrated:
         probs = evaluate.temperature_scaled(predictions.probs, T)
         return Calibrated(T, 1.0, evaluate.class_scores(y, probs), w)
     s = _stretch(predictions, w) if table.target.kind != "count" else 1.0
-    return Calibrated(
-        1.0, s, evaluate.interval_scores(y, *inner_ends(predictions.quantiles, s)), w
-    )
+    ends = inner_ends(predictions.quantiles, s)
+    return Calibrated(1.0, s, evaluate.interval_scores(y, *ends), w)
 
 
 def _stretch(predictions: HeldOutPredictions, w: np.ndarray) -> float:
@@ -113,10 +106,7 @@ def out_of_fold(
     table: Table, predictions: HeldOutPredictions, coverage: float
 ) -> dict[str, Any]:
     """Intervals or sets of each row by the scores of other folds, and their coverage."""
-    fold_of = np.full(len(table), -1)
-    for number, weights in enumerate(table.folds.held_out):
-        fold_of[weights > 0] = number
-    fold = fold_of[predictions.rows]
+    fold = table.folds.numbers[predictions.rows]
     y, w = table.y[predictions.rows], table.w[predictions.rows]
     whole = calibrate(table, predictions)
     q = np.zeros(len(y))
@@ -124,8 +114,7 @@ def out_of_fold(
         others = fold != number
         if not others.any():
             others[:] = True
-        scores, weights = whole.scores[others], w[others]
-        q[fold == number] = evaluate.radius(scores, coverage, weights)
+        q[fold == number] = evaluate.radius(whole.scores[others], coverage, w[others])
     if predictions.probs is not None:
         probs = evaluate.temperature_scaled(predictions.probs, whole.temperature)
         sets = 1 - probs <= q[:, None]

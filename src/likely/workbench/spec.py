@@ -4,8 +4,9 @@ A run is a function of its spec and its data. `likely fit --spec spec.toml` repe
 """
 
 import dataclasses
+import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,6 @@ class Spec:
                 content[name] = tuple(content[name])
         if isinstance(content.get("coverage"), int):
             content["coverage"] = float(content["coverage"])
-        _check(content)
         return cls(**content)
 
     @classmethod
@@ -106,50 +106,43 @@ class Spec:
 
 
 def _are_texts(value: Any) -> bool:
-    return all(isinstance(text, str) for text in value)
+    texts = value.values() if isinstance(value, Mapping) else value
+    return all(isinstance(text, str) for text in texts)
 
 
-_RULES = (
-    ("data", str, bool, "a file or the name of a data set"),
-    ("target", str, lambda v: True, "the name of a column"),
-    ("family", str, lambda v: True, "the name of a family"),
-    ("models", tuple, _are_texts, "names of models"),
-    ("folds", int, lambda v: 2 <= v <= 100, "a whole number from 2 to 100"),
-    ("effort", str, EFFORTS.__contains__, f"one of {', '.join(EFFORTS)}"),
-    ("seed", int, lambda v: 0 <= v < 2**63, "a whole number, 0 or above"),
-    ("coverage", float, lambda v: 0 < v < 1, "a number between 0 and 1"),
-    (
-        "kinds",
-        Mapping,
-        lambda v: _are_texts(v.values()),
-        "kinds by the names of columns",
-    ),
-    ("drop", tuple, _are_texts, "names of columns"),
-    ("weight", str, lambda v: True, "the name of a column"),
-    ("groups", str, lambda v: True, "the name of a column"),
-    ("time", str, lambda v: True, "the name of a column"),
-)
+def _is_anything(value: Any) -> bool:
+    return True
+
+
+_COLUMN = (str, _is_anything, "the name of a column")
+_RULES: dict[str, tuple[type, Callable[[Any], bool], str]] = {
+    "data": (str, bool, "a file or the name of a data set"),
+    "target": _COLUMN,
+    "family": (str, _is_anything, "the name of a family"),
+    "models": (tuple, _are_texts, "names of models"),
+    "folds": (int, lambda v: 2 <= v <= 100, "a whole number from 2 to 100"),
+    "effort": (str, EFFORTS.__contains__, f"one of {', '.join(EFFORTS)}"),
+    "seed": (int, lambda v: 0 <= v < 2**63, "a whole number, 0 or above"),
+    "coverage": (float, lambda v: 0 < v < 1, "a number between 0 and 1"),
+    "kinds": (Mapping, _are_texts, "kinds by the names of columns"),
+    "drop": (tuple, _are_texts, "names of columns"),
+    "weight": _COLUMN,
+    "groups": _COLUMN,
+    "time": _COLUMN,
+}
+"""The type of each setting, what its value has to fulfil, and what to give."""
 
 
 def _check(settings: Mapping[str, Any]) -> None:
     """Refuse settings of the wrong type or outside of their range."""
-    for name, kind, fits, what in _RULES:
-        value = settings.get(name)
-        if name not in settings:
-            continue
+    for name, (kind, fits, what) in _RULES.items():
+        value = settings[name]
         if not isinstance(value, kind) or isinstance(value, bool) or not fits(value):
             raise InputError(f"{name} is {value!r}; give {what}.")
-    if settings.get("groups") and settings.get("time"):
+    if settings["groups"] and settings["time"]:
         raise InputError("groups and time are both given; give one of them.")
 
 
 def _quoted(text: str) -> str:
-    """A TOML string."""
-    marks = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-
-    def one(letter: str) -> str:
-        if letter in marks:
-            return marks[letter]
-        return letter if letter.isprintable() else f"\\U{ord(letter):08X}"
-
-    return f'"{"".join(map(one, text))}"'
+    """A TOML string: that of JSON, which leaves the control character 127 as it is."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -8,36 +8,20 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
 
-from likely import data
+from likely import data, evaluate
 from likely.core.checks import InputError, check_weights
 from likely.data import registry
 from likely.data.columns import as_levels, as_numbers, as_timestamps
+from likely.data.dataset import column_names
 from likely.data.frames import encode_text, to_arrow
 from likely.data.schema import Column, Schema
 from likely.data.text_table import TextTable
-from likely.evaluate import (
-    Folds,
-    grouped_k_fold,
-    k_fold,
-    stratified_k_fold,
-    time_folds,
-)
 from likely.workbench.spec import Spec
 from likely.workbench.target import Target, read_target
 
-SUFFIXES = {
-    ".csv",
-    ".tsv",
-    ".txt",
-    ".parquet",
-    ".arrow",
-    ".feather",
-    ".gz",
-    ".bz2",
-    ".zst",
-}
-
-
+FORMATS = {".csv", ".tsv", ".txt", ".parquet", ".arrow", ".feather"}
+COMPRESSIONS = {".gz", ".bz2", ".zst"}
+"""Names that end so mean files, also where there is none."""
 MIN_LEAK_SHARE = 0.99
 """The share of the target that a column has to explain to be called a leak."""
 
@@ -56,7 +40,7 @@ class Table:
     """Numbers, or codes of classes."""
     w: Float[np.ndarray, " n"]
     """How often each row counts."""
-    folds: Folds
+    folds: evaluate.Folds
     split: str
     """How the rows are split into folds, as a sentence."""
     rows: Int[np.ndarray, " n"]
@@ -77,7 +61,7 @@ def read(source: Any, target: str = "") -> tuple[str, pa.Table, tuple[str, ...]]
     path = Path(source)
     if str(source) in registry.SETS and not path.exists():
         return str(source), _bundled(registry.load(str(source))), ()
-    if not path.exists() and path.suffix.lower() not in SUFFIXES:
+    if not path.exists() and path.suffix.lower() not in FORMATS | COMPRESSIONS:
         known = ", ".join(registry.SETS)
         raise InputError(
             f"{str(source)!r} is neither a file nor a data set; the data sets are {known}."
@@ -93,16 +77,11 @@ def read(source: Any, target: str = "") -> tuple[str, pa.Table, tuple[str, ...]]
 
 def _bundled(found: Any) -> pa.Table:
     """A data set as a table, its target last."""
-    if (
-        isinstance(found, str)
-        or found.y is None
-        or found.X.ndim != 2
-        or found.y.ndim != 1
-    ):
+    is_table = isinstance(found, data.Dataset) and found.X.ndim == 2
+    if not is_table or found.y is None or found.y.ndim != 1:
         raise InputError("this data set is no table with one target; give a file.")
-    d = found.X.shape[1]
-    names = found.names or tuple(f"x{j}" for j in range(d))
-    columns: dict[str, Any] = {name: found.X[:, j] for j, name in enumerate(names)}
+    names = found.names or column_names(found.X.shape[1])
+    columns: dict[str, Any] = dict(zip(names, found.X.T, strict=True))
     classes = len(found.target_names) > 1 and found.y.dtype.kind in "iu"
     name = "target" if classes or not found.target_names else found.target_names[0]
     y = np.asarray(found.target_names)[found.y] if classes else found.y
@@ -113,8 +92,7 @@ def _bundled(found: Any) -> pa.Table:
 def prepare(spec: Spec, name: str, frame: pa.Table, notes: tuple[str, ...]) -> Table:
     """Separate target and weights, drop rows without a target, and make folds."""
     frame = encode_text(frame)
-    schema = Schema.infer(frame, kinds=_known_kinds(spec, frame))
-    known = set(schema.names)
+    schema = _schema(spec, frame)
     target_name = spec.target or schema.names[-1]
     special = [target_name, *filter(None, (spec.weight, spec.groups))]
     schema.check([*special, *spec.drop, *filter(None, (spec.time,)), *spec.kinds])
@@ -122,8 +100,6 @@ def prepare(spec: Spec, name: str, frame: pa.Table, notes: tuple[str, ...]) -> T
         raise InputError(f"the target {target_name!r} is among the columns to drop.")
     target, y, rows = read_target(schema[target_name], frame[target_name], spec.family)
     w = _weights(spec, frame, rows)
-    if not (w > 0).any():
-        raise InputError(f"every weight in {spec.weight!r} is zero; nothing to learn.")
     keep = w > 0
     rows, y, w = rows[keep], y[keep], w[keep]
     minimum = max(2 * spec.folds, 10)
@@ -135,15 +111,13 @@ def prepare(spec: Spec, name: str, frame: pa.Table, notes: tuple[str, ...]) -> T
     groups = None
     if spec.groups:
         groups = as_levels(frame[spec.groups], spec.groups).codes[rows]
-    left = [n for n in schema.names if n in known - {*special, *spec.drop}]
+    left = [name for name in schema.names if name not in {*special, *spec.drop}]
     if not left:
         raise InputError("there is no column to learn from beside the target.")
     frame = frame.select(left)
     if len(rows) < len(frame):
         frame = frame.take(pa.array(rows))
-    schema = Schema.infer(
-        frame, kinds={k: v for k, v in spec.kinds.items() if k in left}
-    )
+    schema = _schema(spec, frame)
     if not any(column.used for column in schema):
         why = "; ".join(f"{c.name!r} ({c.kind}): {c.reason}" for c in schema)
         raise InputError(f"no column can be used: {why}.")
@@ -151,9 +125,10 @@ def prepare(spec: Spec, name: str, frame: pa.Table, notes: tuple[str, ...]) -> T
     return Table(name, frame, schema, target, y, w, folds, split, rows, notes)
 
 
-def _known_kinds(spec: Spec, frame: pa.Table) -> dict[str, str]:
+def _schema(spec: Spec, frame: pa.Table) -> Schema:
     names = set(frame.column_names)
-    return {name: kind for name, kind in spec.kinds.items() if name in names}
+    kinds = {name: kind for name, kind in spec.kinds.items() if name in names}
+    return Schema.infer(frame, kinds=kinds)
 
 
 def _weights(spec: Spec, frame: pa.Table, rows: np.ndarray) -> np.ndarray:
@@ -165,7 +140,7 @@ def _weights(spec: Spec, frame: pa.Table, rows: np.ndarray) -> np.ndarray:
     return check_weights(w, len(rows))
 
 
-def _folds(spec, columns, target, y, w, *, groups) -> tuple[Folds, str]:
+def _folds(spec, columns, target, y, w, *, groups) -> tuple[evaluate.Folds, str]:
     """Folds by time, by group, stratified by class, or at random; and a description."""
     frame, schema = columns
     k = spec.folds
@@ -177,17 +152,15 @@ def _folds(spec, columns, target, y, w, *, groups) -> tuple[Folds, str]:
         how = f"by time: by column {column!r}, so that the past predicts the future"
         if not spec.time:
             how += " (rows are in its order)"
-        return time_folds(times.astype(np.int64), k, sample_weight=w), how
+        return evaluate.time_folds(times.astype(np.int64), k, sample_weight=w), how
+    options = {"sample_weight": w, "random_state": spec.seed}
     if groups is not None:
         how = f"by group: rows of the same {spec.groups!r} stay together"
-        return grouped_k_fold(groups, k, sample_weight=w, random_state=spec.seed), how
-    if target.is_class:
-        rarest = int(np.bincount(y.astype(int)).min())
-        if rarest >= 2:
-            how = "at random, with the same share of each class"
-            return stratified_k_fold(y, k, sample_weight=w, random_state=spec.seed), how
-    how = "at random"
-    return k_fold(len(y), k, sample_weight=w, random_state=spec.seed), how
+        return evaluate.grouped_k_fold(groups, k, **options), how
+    if target.is_class and np.bincount(y.astype(int)).min() >= 2:
+        how = "at random, with the same share of each class"
+        return evaluate.stratified_k_fold(y, k, **options), how
+    return evaluate.k_fold(len(y), k, **options), "at random"
 
 
 def _time_column(frame: pa.Table, schema: Schema) -> str:
@@ -208,15 +181,10 @@ def leaks(table: Table) -> dict[str, float]:
     target of its rows, a number by its nearest neighbours. The share is that of the
     variance, or of the errors of always predicting the commonest class.
     """
-    found = {}
-    n = len(table)
-    half = np.random.default_rng(0).permutation(n) % 2 == 0
-    for column in table.schema:
-        if column.used and n >= 40:
-            share = _explained(_values(table.frame, column), table, half)
-            if share > MIN_LEAK_SHARE:
-                found[column.name] = share
-    return found
+    half = evaluate.random_folds(len(table), 2, 0) == 0
+    columns = [column for column in table.schema if column.used and len(table) >= 40]
+    shares = {c.name: _explained(_values(table.frame, c), table, half) for c in columns}
+    return {name: share for name, share in shares.items() if share > MIN_LEAK_SHARE}
 
 
 def _values(frame: pa.Table, column: Column) -> np.ndarray:

@@ -21,18 +21,16 @@ FAMILIES = {
     "normal": "real",
     "lognormal": "positive",
     "gamma": "positive",
-    "poisson": "count",
     "negative_binomial": "count",
+    "poisson": "count",
     "bernoulli": "binary",
     "categorical": "classes",
 }
-DEFAULT = {
-    "real": "normal",
-    "positive": "lognormal",
-    "count": "negative_binomial",
-    "binary": "bernoulli",
-    "classes": "categorical",
-}
+"""The kind of target that each family is for."""
+DEFAULT = {kind: family for family, kind in reversed(FAMILIES.items())}
+"""The family of each kind of target: the first one that is for it."""
+HELD = {"category": "categories", "boolean": "true and false", "text": "text"}
+"""What columns of these kinds hold, as words."""
 MAX_NUMBER_CLASSES, MIN_CLASS_ROWS = 10, 3
 """Whole numbers are classes if they are at most so many, each in at least so many rows."""
 MAX_CLASSES = 100
@@ -87,9 +85,7 @@ def read_target(
     wants = FAMILIES.get(family, "")
     as_class = wants in ("binary", "classes")
     if as_class or (not wants and column.kind in ("category", "boolean", "text")):
-        reason = (
-            "set by the user" if as_class else f"it holds {_described(column.kind)}"
-        )
+        reason = "set by the user" if as_class else f"it holds {HELD[column.kind]}"
         return _class(name, values, family, reason)
     if column.kind in ("category", "text", "date"):
         if not wants:
@@ -125,10 +121,6 @@ def read_target(
     return Target(name, kind, family, reason, (), len(values) - len(rows)), y, rows
 
 
-def _described(kind: str) -> str:
-    return {"category": "categories", "boolean": "true and false", "text": "text"}[kind]
-
-
 def _class(name: str, values: Any, family: str, reason: str):
     """Classes as codes, in natural order: numbers by size, text alphabetically."""
     levels = as_levels(values, name)
@@ -148,26 +140,25 @@ def _class(name: str, values: Any, family: str, reason: str):
             f"class {levels.categories[int(single[0])]!r} of the target {name!r} has one row "
             "only; a class needs rows to learn from and rows to test."
         )
-    rows = np.flatnonzero((levels.codes >= 0) & (count != 1)[levels.codes])
-    used, codes = np.unique(levels.codes[rows], return_inverse=True)
-    found = [levels.categories[i] for i in used]
-    order = sorted(range(len(found)), key=lambda i: _sort_key(found[i]))
-    rank = np.argsort(order)
-    if len(found) < 2:
+    rows = np.flatnonzero((levels.codes >= 0) & (count > 1)[levels.codes])
+    labels = [levels.categories[i] for i in np.flatnonzero(count > 1)]
+    labels = tuple(sorted(labels, key=_sort_key))
+    rank = {label: float(code) for code, label in enumerate(labels)}
+    codes = np.array([rank.get(label, -1.0) for label in levels.categories])
+    if len(labels) < 2:
         raise InputError(
             f"the target {name!r} has one value only; there is nothing to "
             "learn: name another column."
         )
-    kind = "binary" if len(found) == 2 else "classes"
+    kind = "binary" if len(labels) == 2 else "classes"
     if family and FAMILIES[family] != kind:
         raise InputError(
-            f"family {family} does not fit {len(found)} classes; use {DEFAULT[kind]}."
+            f"family {family} does not fit {len(labels)} classes; use {DEFAULT[kind]}."
         )
-    labels = tuple(found[i] for i in order)
     missing = int((levels.codes < 0).sum())
     alone = tuple(levels.categories[int(i)] for i in single)
     target = Target(name, kind, DEFAULT[kind], reason, labels, missing, alone)
-    return target, rank[codes].astype(np.float64), rows
+    return target, codes[levels.codes[rows]], rows
 
 
 def _sort_key(label: str) -> tuple:
@@ -201,15 +192,12 @@ def _kind(y: np.ndarray) -> tuple[str, str]:
 
 
 def _check_support(name: str, kind: str, y: np.ndarray) -> None:
-    bad = {
-        "positive": ~(y > 0),
-        "count": (y < 0) | (y != np.round(y)),
-    }.get(kind)
-    if bad is not None and bad.any():
+    bad, needs = {
+        "positive": (~(y > 0), "numbers above zero"),
+        "count": ((y < 0) | (y != np.round(y)), "whole numbers from zero"),
+    }.get(kind, (np.zeros(1, bool), ""))
+    if bad.any():
         row = int(np.argmax(bad))
-        needs = (
-            "numbers above zero" if kind == "positive" else "whole numbers from zero"
-        )
         raise InputError(
             f"the target {name!r} has {y[row]:g}, but {kind} targets are "
             f"{needs}; choose another family."

@@ -234,6 +234,6 @@ def _text(node: Expression, text: dict[int, str]) -> str:
     for inner in node.inputs:
         shown = text[id(inner)]
         plain = inner.op not in _INFIX or shown.isidentifier()  # t1, t2 ... are
-        operands.append(shown if plain and shown[0] != "-" else f"({shown})")
+        operands.append(shown if plain and not shown.startswith("-") else f"({shown})")
     sign = _INFIX[node.op]
     return f"{sign}{operands[0]}" if node.op == "neg" else f" {sign} ".join(operands)

@@ -37,6 +37,10 @@ class Numbers(NamedTuple):
         """A scalar function of a vector."""
         return jnp.sin(self.a @ x)
 
+    def v(self, x: jax.Array) -> jax.Array:
+        """Another scalar function of a vector."""
+        return jnp.exp(self.b @ x / 9)
+
     def f(self, x: jax.Array) -> jax.Array:
         """A vector function of a vector."""
         return jnp.tanh(self.B @ x)

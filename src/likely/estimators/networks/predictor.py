@@ -300,13 +300,12 @@ class NetworkPredictor(Predictor):
 
     def predict_dist(self, X: Any) -> Any:
         """p(y | x) for each row: the mixture of the members."""
-        classes = getattr(self, "classes_", None)
-        return mix(self.family_, self._parts(self._inputs(X)), classes=classes)
+        parts = self._parts(self._inputs(X))
+        return mix(self.family_, parts, classes=getattr(self, "classes_", None))
 
     def members(self, X: Any) -> list[Predictive]:
         """p(y | x) of each member."""
-        classes = getattr(self, "classes_", None)
-        etas = self._etas(self._inputs(X))
+        etas, classes = self._etas(self._inputs(X)), getattr(self, "classes_", None)
         return [Predictive(self.family_, eta, classes) for eta in etas]
 
     def unpack(self, X: Any, member: int = 0) -> tuple[Any, Any, np.ndarray]:

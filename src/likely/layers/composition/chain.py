@@ -8,19 +8,18 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Float
 
+from likely.layers.composition.layer import AbstractLayer
 from likely.typing import Key, Model, State
 
 
-class Pointwise(eqx.Module):
+class Pointwise(AbstractLayer):
     """A function of the values alone, such as an activation, as a layer without state."""
 
     function: Callable = eqx.field(static=True)
 
-    def __call__(
-        self, X: Float[Array, "n ..."], *, w=None, key=None, state: State = None
-    ) -> tuple[Float[Array, "n ..."], State]:
+    def of(self, X: Float[Array, "n ..."]) -> Float[Array, "n ..."]:
         """f(X)."""
-        return self.function(X), state
+        return self.function(X)
 
     def __reduce__(self):
         """Pickle by the name of the function: compiled functions cannot be pickled."""

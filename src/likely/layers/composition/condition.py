@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Num
 
 from likely.core.checks import InputError
 from likely.layers.composition.chain import initial_state
+from likely.layers.composition.layer import AbstractLayer
 from likely.layers.units.dense import Dense
 from likely.layers.units.initializers import Initializer
 from likely.typing import Key, Model, State
@@ -95,7 +96,7 @@ def bind_condition(model: Any, c: Float[Array, "n e"]) -> Any:
     )
 
 
-class Sinusoids(eqx.Module):
+class Sinusoids(AbstractLayer):
     r"""Features of a number t: $\sin(t\,ω_j)$ and $\cos(t\,ω_j)$.
 
     The frequencies fall geometrically from 1 to 1/`longest`, so that small and large
@@ -113,11 +114,9 @@ class Sinusoids(eqx.Module):
                 "cosines: give an even number of at least 2."
             )
 
-    def __call__(
-        self, X: Num[Array, " n"], *, w=None, key=None, state: State = None
-    ) -> tuple[Float[Array, "n e"], State]:
+    def of(self, X: Num[Array, " n"]) -> Float[Array, "n e"]:
         """The features (n, size) of n numbers."""
         half = self.size // 2
         omega = self.longest ** -(jnp.arange(half) / max(half - 1, 1))
         angle = self.scale * X.astype(omega.dtype)[:, None] * omega[None]
-        return jnp.concatenate([jnp.sin(angle), jnp.cos(angle)], 1), state
+        return jnp.concatenate([jnp.sin(angle), jnp.cos(angle)], 1)

@@ -2,17 +2,14 @@
 
 import math
 
-import equinox as eqx
 from jaxtyping import Array, Float
 
-from likely.typing import State
+from likely.layers.composition.layer import AbstractLayer
 
 
-class Flatten(eqx.Module):
+class Flatten(AbstractLayer):
     """(n, h, w, c) as (n, h·w·c): the channels of a position stay together."""
 
-    def __call__(
-        self, X: Float[Array, "n ..."], *, w=None, key=None, state: State = None
-    ) -> tuple[Float[Array, "n d"], State]:
+    def of(self, X: Float[Array, "n ..."]) -> Float[Array, "n d"]:
         """Flatten each row."""
-        return X.reshape(len(X), math.prod(X.shape[1:])), state
+        return X.reshape(len(X), math.prod(X.shape[1:]))

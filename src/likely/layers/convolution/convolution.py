@@ -5,20 +5,21 @@ from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from likely.core.checks import InputError
+from likely.layers.composition.layer import AbstractLayer
 from likely.layers.convolution.correlation import SlidingWindow, correlate
 from likely.layers.convolution.window import Padding, padding_widths, per_axis
+from likely.layers.units.dense import add_bias
 from likely.layers.units.initializers import Initializer, initializer
-from likely.typing import Key, State
+from likely.typing import Key
 
 EDGES = {"zero": "constant", "cyclic": "wrap", "reflected": "reflect"}
 
 
-class Convolution(eqx.Module):
+class Convolution(AbstractLayer):
     r"""$z_{i,o} = b_o + \sum_{k,c} f_{k,c,o}\, x_{iS + kD - P,\,c}$ at each output position i.
 
     Rows are sequences (n, t, c) or images (n, h, w, c): channels come last. The sum is a
@@ -81,7 +82,7 @@ class Convolution(eqx.Module):
         self.groups = check_groups(n_in, n_out, groups)
         fans = math.prod(size) * n_in / groups, math.prod(size) * n_out / groups
         shape = (*size, n_in // self.groups, n_out)
-        self.weight = initial_filters(shape, fans, init, key)
+        self.weight = initializer(init).normal(shape, *fans, key=key)
         self.bias = jnp.zeros(n_out) if bias else None
 
     @property
@@ -89,14 +90,7 @@ class Convolution(eqx.Module):
         """The filter size K of each axis."""
         return self.weight.shape[:-2]
 
-    def __call__(
-        self,
-        X: Float[Array, "n *positions c"],
-        *,
-        w=None,
-        key=None,
-        state: State = None,
-    ) -> tuple[Float[Array, "n *outputs o"], State]:
+    def of(self, X: Float[Array, "n *positions c"]) -> Float[Array, "n *outputs o"]:
         """Correlate the input with the filters and add b."""
         check_channels(X, self.weight.shape[-2] * self.groups, len(self.size), self)
         pads = self.pads
@@ -109,7 +103,7 @@ class Convolution(eqx.Module):
             X.shape[1:-1], self.size, self.stride, pads, self.dilation, self.groups
         )
         Z = correlate(*as_images(X, f, window))
-        return add_bias(Z.reshape(len(X), *window.output_size, -1), self.bias), state
+        return add_bias(Z.reshape(len(X), *window.output_size, -1), self.bias)
 
     def _extend_edges(self, X: Array) -> Array:
         for axis, (pad, width) in enumerate(
@@ -144,14 +138,6 @@ def check_groups(n_in: int, n_out: int, groups: int) -> int:
     return int(groups)
 
 
-def initial_filters(
-    shape: tuple[int, ...], fans: tuple[float, float], init: Initializer, key: Key
-) -> Float[Array, "*size c o"]:
-    """Filters drawn from the initialiser; `fans` is (fan-in, fan-out)."""
-    scale = initializer(init).variance(*fans) ** 0.5
-    return jax.random.normal(key, shape) * scale if scale else jnp.zeros(shape)
-
-
 def check_channels(X: Array, channels: int, axes: int, layer: Any) -> None:
     """Raise an error if a batch has the wrong number of axes or channels."""
     kind = "(n, t, c)" if axes == 1 else "(n, h, w, c)"
@@ -176,17 +162,11 @@ def as_images(
     """Images unchanged; sequences as images of width 1."""
     if X.ndim == 4:
         return X, f, window
-    wide = SlidingWindow(
-        (*window.input_size, 1),
-        (*window.size, 1),
-        (*window.stride, 1),
-        (*window.pads, (0, 0)),
-        (*window.dilation, 1),
-        window.groups,
+    wide = window._replace(
+        input_size=(*window.input_size, 1),
+        size=(*window.size, 1),
+        stride=(*window.stride, 1),
+        pads=(*window.pads, (0, 0)),
+        dilation=(*window.dilation, 1),
     )
     return X[:, :, None], f[:, None], wide
-
-
-def add_bias(Z: Array, bias: Array | None) -> Array:
-    """Z + b, with b along the last axis."""
-    return Z if bias is None else Z + jnp.expand_dims(bias, range(Z.ndim - 1))

@@ -17,7 +17,9 @@ and shapes that convolution libraries handle badly are computed without a convol
 """
 
 from collections.abc import Callable
+from functools import reduce
 from itertools import product
+from operator import add, mul
 
 import jax.numpy as jnp
 from jax import lax
@@ -49,14 +51,15 @@ MAX_SPLIT_GROUPS = 16
 def correlate(x: Images, f: Filters, window: SlidingWindow) -> Outputs:
     """C(x, f), the cross-correlation."""
     if window.groups > 1:
-        return _by_group(x, f, window, correlate, plain_correlate, _depthwise)
+        maps = correlate, plain_correlate, _depthwise
+        return _by_group(x, f, window, x.shape[-1], maps)
     if _is_tiling(window):
         return _patches(x, window) @ f.reshape(-1, f.shape[-1])
     if f[..., 0].size <= MAX_SUMMED_ENTRIES:
         return unfused(
             f,
             lambda: _sum_over_entries(x, f, window),
-            lambda: _xla_convolution(x, f, window),
+            lambda: plain_correlate(x, f, window),
         )
     return _convolution(x, f, window)
 
@@ -64,9 +67,8 @@ def correlate(x: Images, f: Filters, window: SlidingWindow) -> Outputs:
 def correlate_transposed(y: Outputs, f: Filters, window: SlidingWindow) -> Images:
     """A(y, f), the adjoint with respect to the images."""
     if window.groups > 1:
-        return _by_group(
-            y, f, window, correlate_transposed, plain_transposed, _depthwise_images
-        )
+        maps = correlate_transposed, plain_transposed, _depthwise_images
+        return _by_group(y, f, window, f.shape[2] * window.groups, maps)
     if _is_tiling(window):
         return _from_patches(y @ f.reshape(-1, f.shape[-1]).T, window)
     _, _, c, o = f.shape
@@ -85,9 +87,8 @@ def correlate_transposed(y: Outputs, f: Filters, window: SlidingWindow) -> Image
 def filter_gradient(x: Images, y: Outputs, window: SlidingWindow) -> Filters:
     """B(x, y), the adjoint with respect to the filters."""
     if window.groups > 1:
-        return _by_group(
-            x, y, window, filter_gradient, plain_filter_gradient, _depthwise_filters
-        )
+        maps = filter_gradient, plain_filter_gradient, _depthwise_filters
+        return _by_group(x, y, window, x.shape[-1], maps)
     shape = (*window.size, x.shape[-1], y.shape[-1])
     if _is_tiling(window):
         a, b = _patches(x, window), y.reshape(-1, shape[-1])
@@ -109,7 +110,7 @@ def filter_gradient(x: Images, y: Outputs, window: SlidingWindow) -> Filters:
     )
     small = x.size < MIN_COPIED_SIZE
     transpose = transposed_behind_barrier if small else transposed_copy
-    found = _xla_convolution(
+    found = plain_correlate(
         transpose(x, (3, 1, 2, 0)), transpose(y, (1, 2, 0, 3)), exchanged
     )
     return found.transpose(1, 2, 0, 3)
@@ -159,22 +160,11 @@ def transposed_behind_barrier(x: Array, axes: tuple[int, ...]) -> Array:
 # Convolutions and sums ----------------------------------------------------------------
 
 
-def _xla_convolution(x: Array, f: Array, window: SlidingWindow) -> Array:
-    return lax.conv_general_dilated(
-        x,
-        f,
-        window.stride,
-        window.pads,
-        rhs_dilation=window.dilation,
-        dimension_numbers=("NHWC", "HWIO", "NHWC"),
-    )
-
-
 def _convolution(x: Array, f: Array, window: SlidingWindow) -> Array:
     even = window.output_size[1] % 2 == 0 and window.stride == window.dilation == (1, 1)
     if even and max(f.shape[2:]) <= MAX_PAIRED_CHANNELS:
         return _two_outputs_as_one(x, f, window)
-    return _xla_convolution(x, f, window)
+    return plain_correlate(x, f, window)
 
 
 def _two_outputs_as_one(x: Array, f: Array, window: SlidingWindow) -> Array:
@@ -186,22 +176,14 @@ def _two_outputs_as_one(x: Array, f: Array, window: SlidingWindow) -> Array:
     ends = [((0, 0), (i, 1 - i), (0, 0), (0, 0)) for i in range(2)]
     both = jnp.stack([jnp.pad(f, e) for e in ends], 3).reshape(k, m + 1, c, 2 * o)
     pairs = window._replace(size=(k, m + 1), stride=(1, 2))
-    return _xla_convolution(x, both, pairs).reshape(-1, *window.output_size, o)
+    return plain_correlate(x, both, pairs).reshape(-1, *window.output_size, o)
 
 
 def _exact_padding(window: SlidingWindow) -> tuple[tuple[int, int], ...]:
     """Padding with which the last window ends at the last position; negative crops."""
     return tuple(
         (p[0], (n - 1) * s + d * (k - 1) + 1 - width - p[0])
-        for p, n, s, d, k, width in zip(
-            window.pads,
-            window.output_size,
-            window.stride,
-            window.dilation,
-            window.size,
-            window.input_size,
-            strict=True,
-        )
+        for width, k, s, p, d, n in zip(*window[:5], window.output_size, strict=True)
     )
 
 
@@ -232,34 +214,28 @@ def _taps(x: Array, window: SlidingWindow) -> list[Array]:
 
 def _add_taps(parts: list[Array], window: SlidingWindow) -> Array:
     """The transpose of `_taps`: each part is added to the inputs that its tap reads."""
-    edges = zip(
-        window.pads, window.output_size, window.stride, window.input_size, strict=True
-    )
-    ends = [(p[0], (n - 1) * s + 1, width) for p, n, s, width in edges]
-    total = jnp.zeros((), parts[0].dtype)
-    for at, part in zip(product(*map(range, window.size)), parts, strict=True):
-        starts = [
-            k * d - p for k, d, (p, _, _) in zip(at, window.dilation, ends, strict=True)
-        ]
-        pads = tuple(
-            (a, width - a - covered)
-            for a, (_, covered, width) in zip(starts, ends, strict=True)
-        )
-        added = _padded(part, pads, tuple(s - 1 for s in window.stride))
-        total = added if total.ndim == 0 else total + added
-    return total
+    interior = tuple(s - 1 for s in window.stride)
+    axes = window.pads, window.dilation, window.output_size, window.stride
+
+    def placed(at: tuple[int, ...], part: Array) -> Array:
+        edges = []
+        for k, width, p, d, n, s in zip(at, window.input_size, *axes, strict=True):
+            start = k * d - p[0]
+            edges.append((start, width - start - (n - 1) * s - 1))
+        return _padded(part, tuple(edges), interior)
+
+    return reduce(add, map(placed, product(*map(range, window.size)), parts))
 
 
 def _sum_over_entries(x: Array, f: Array, window: SlidingWindow) -> Array:
     """The sum of (input channel) · (filter entry) over the entries of the filters."""
+    entries = f.reshape(-1, f.shape[2], 1, 1, 1, f.shape[3])
     terms = [
-        tap[..., c : c + 1] * f[i, j, c][None, None, None]
-        for (i, j), tap in zip(
-            product(*map(range, window.size)), _taps(x, window), strict=True
-        )
+        tap[..., c : c + 1] * entries[k, c]
+        for k, tap in enumerate(_taps(x, window))
         for c in range(f.shape[2])
     ]
-    return sum(terms[1:], terms[0])
+    return reduce(add, terms)
 
 
 def _product_of_columns(y: Array, f: Array, window: SlidingWindow) -> Array:
@@ -307,18 +283,12 @@ def _from_patches(z: Array, window: SlidingWindow) -> Array:
 
 
 def _by_group(
-    a: Array,
-    b: Array,
-    window: SlidingWindow,
-    fast: Callable,
-    plain: Callable,
-    *depthwise,
+    a: Array, b: Array, window: SlidingWindow, n_in: int, maps: tuple[Callable, ...]
 ) -> Array:
     """Each group separately; depthwise convolutions (one channel each) all at once."""
-    groups, (all_at_once,) = window.groups, depthwise
-    c, o = _channels(a, b, window, fast)
-    if c == groups and o == groups:
-        return all_at_once(a, b, window)
+    groups, (fast, plain, depthwise) = window.groups, maps
+    if n_in == b.shape[-1] == groups:
+        return depthwise(a, b, window)
     if groups > MAX_SPLIT_GROUPS:
         return plain(a, b, window)
     one = window._replace(groups=1)
@@ -326,19 +296,8 @@ def _by_group(
     return jnp.concatenate([fast(*part, one) for part in parts], -1)
 
 
-def _channels(
-    a: Array, b: Array, window: SlidingWindow, fast: Callable
-) -> tuple[int, int]:
-    """The numbers of input and output channels."""
-    if fast is correlate_transposed:
-        return b.shape[2] * window.groups, a.shape[-1]
-    return a.shape[-1], b.shape[-1]
-
-
 def _depthwise(x: Array, f: Array, window: SlidingWindow) -> Array:
-    taps = zip(_taps(x, window), _entries(f), strict=True)
-    terms = [tap * entry for tap, entry in taps]
-    return sum(terms[1:], terms[0])
+    return reduce(add, map(mul, _taps(x, window), _entries(f)))
 
 
 def _entries(f: Array) -> list[Array]:

@@ -3,7 +3,7 @@ r"""Pooling: the largest, smallest or mean value of each window."""
 from collections.abc import Sequence
 from functools import partial, reduce
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -12,33 +12,15 @@ import numpy as np
 from jaxtyping import Array, Float, UInt
 
 from likely.core.checks import InputError
+from likely.layers.composition.layer import AbstractLayer
 from likely.layers.convolution.convolution import check_axes, check_channels
-from likely.layers.convolution.window import (
-    Padding,
-    output_sizes,
-    padding_widths,
-    per_axis,
-)
-from likely.typing import State
+from likely.layers.convolution.sliding import SlidingWindow
+from likely.layers.convolution.window import Padding, padding_widths, per_axis
 
 KINDS = ("max", "min", "mean")
 
 
-class PoolingWindow(NamedTuple):
-    """The size, stride and padding of pooling windows."""
-
-    size: tuple[int, ...]
-    stride: tuple[int, ...]
-    pads: tuple[tuple[int, int], ...]
-
-    def output_size(self, X: Any) -> tuple[int, ...]:
-        """The number of windows along each axis."""
-        return output_sizes(
-            X.shape[1:-1], self.size, self.stride, self.pads, (1,) * len(self.size)
-        )
-
-
-class Pooling(eqx.Module):
+class Pooling(AbstractLayer):
     r"""One value for each window and channel; output size $\lfloor(W + 2P - F)/S\rfloor + 1$.
 
     Windows may overlap (S < F). Padded positions are ignored: they are never the maximum
@@ -81,32 +63,28 @@ class Pooling(eqx.Module):
                 "least one position of the input: give less than its size."
             )
 
-    def __call__(
-        self,
-        X: Float[Array, "n *positions c"],
-        *,
-        w=None,
-        key=None,
-        state: State = None,
-    ) -> tuple[Float[Array, "n *outputs c"], State]:
+    def window(self, X: Array) -> SlidingWindow:
+        """The windows of this input."""
+        one = (1,) * len(self.stride)
+        return SlidingWindow(
+            X.shape[1:-1], self.size or one, self.stride, self.pads, one
+        )
+
+    def of(self, X: Float[Array, "n *positions c"]) -> Float[Array, "n *outputs c"]:
         """Pool each window."""
         if self.size is None:
-            over = tuple(range(1, X.ndim - 1))
-            return getattr(X, self.kind)(over), state
+            return getattr(X, self.kind)(tuple(range(1, X.ndim - 1)))
         check_channels(X, X.shape[-1], len(self.size), self)
-        window = PoolingWindow(self.size, self.stride, self.pads)
-        window.output_size(X)
+        window = self.window(X)
         if self.kind == "mean":
-            return mean_pool(X, window), state
-        if self.kind == "min":
-            return -max_pool(-X, window), state
-        return max_pool(X, window), state
+            return mean_pool(X, window)
+        return -max_pool(-X, window) if self.kind == "min" else max_pool(X, window)
 
 
 # Mean pooling -------------------------------------------------------------------------
 
 
-def mean_pool(X: Array, window: PoolingWindow) -> Array:
+def mean_pool(X: Array, window: SlidingWindow) -> Array:
     """The mean of each window, without the padded positions."""
     if is_tiling(window):
         tiles, over = tiled(X, window)
@@ -120,7 +98,7 @@ def mean_pool(X: Array, window: PoolingWindow) -> Array:
 # Max pooling --------------------------------------------------------------------------
 
 
-def plain_max_pool(X: Array, window: PoolingWindow) -> Array:
+def plain_max_pool(X: Array, window: SlidingWindow) -> Array:
     """Max pooling by JAX's own window reduction: the reference of the tests."""
     size, stride = (1, *window.size, 1), (1, *window.stride, 1)
     pads = ((0, 0), *window.pads, (0, 0))
@@ -128,7 +106,7 @@ def plain_max_pool(X: Array, window: PoolingWindow) -> Array:
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(1,))
-def max_pool(X: Float[Array, "n *positions c"], window: PoolingWindow) -> Array:
+def max_pool(X: Float[Array, "n *positions c"], window: SlidingWindow) -> Array:
     """The largest value of each window.
 
     The derivative is that of the maximal position. JAX's own backward pass searches for
@@ -144,17 +122,17 @@ def _max_pool_jvp(window, primals, tangents):
     return y, take_indexed(t, at, window)
 
 
-def max_and_index(X: Array, window: PoolingWindow) -> tuple[Array, UInt[Array, "..."]]:
+def max_and_index(X: Array, window: SlidingWindow) -> tuple[Array, UInt[Array, "..."]]:
     """The largest value of each window and its index in it (the first, if tied)."""
-    first, *others = slices(X, window, -jnp.inf)
-    y, at = first, jnp.zeros(first.shape, _index_dtype(window))
+    y, *others = slices(X, window, -jnp.inf)
+    at = jnp.zeros(y.shape, jnp.uint8 if len(others) < 256 else jnp.uint32)
     for k, x in enumerate(others, 1):
         at = jnp.where(x > y, jnp.asarray(k, at.dtype), at)
         y = jnp.maximum(y, x)
     return y, at
 
 
-def take_indexed(t: Array, at: Array, window: PoolingWindow) -> Array:
+def take_indexed(t: Array, at: Array, window: SlidingWindow) -> Array:
     """The value of each window at the given index; the transpose scatters values back."""
     if is_tiling(window):
         tiles, over = tiled(t, window)
@@ -169,39 +147,29 @@ def take_indexed(t: Array, at: Array, window: PoolingWindow) -> Array:
 # Windows ------------------------------------------------------------------------------
 
 
-def is_tiling(window: PoolingWindow) -> bool:
+def is_tiling(window: SlidingWindow) -> bool:
     """Whether the windows cover the input without overlap or padding."""
     return window.size == window.stride and not any(map(any, window.pads))
 
 
-def tiled(X: Array, window: PoolingWindow) -> tuple[Array, tuple[int, ...]]:
+def tiled(X: Array, window: SlidingWindow) -> tuple[Array, tuple[int, ...]]:
     """The input as windows, (n, h', k, w', l, c), and the axes inside a window."""
     n, *_, c = X.shape
-    count = window.output_size(X)
+    count = window.output_size
     kept = tuple(slice(0, m * k) for m, k in zip(count, window.size, strict=True))
     shape = [a for pair in zip(count, window.size, strict=True) for a in pair]
     over = tuple(range(2, 2 + len(shape), 2))
     return X[(slice(None), *kept)].reshape(n, *shape, c), over
 
 
-def slices(X: Any, window: PoolingWindow, fill: float, pad=jnp.pad) -> list:
+def slices(X: Any, window: SlidingWindow, fill: float, pad=jnp.pad) -> list:
     """The values at each position of the windows, one array for each position."""
-    count = window.output_size(X)
+    count = window.output_size
     if any(map(any, window.pads)):
         X = pad(X, ((0, 0), *window.pads, (0, 0)), constant_values=fill)
-    return [
-        X[
-            (
-                slice(None),
-                *(
-                    slice(k, k + (m - 1) * s + 1, s)
-                    for k, m, s in zip(at, count, window.stride, strict=True)
-                ),
-            )
-        ]
-        for at in product(*map(range, window.size))
-    ]
 
+    def read(at: tuple[int, ...]) -> Any:
+        axes = zip(at, count, window.stride, strict=True)
+        return X[(slice(None), *(slice(k, k + (m - 1) * s + 1, s) for k, m, s in axes))]
 
-def _index_dtype(window: PoolingWindow) -> Any:
-    return jnp.uint8 if np.prod(window.size) <= 256 else jnp.uint32
+    return list(map(read, product(*map(range, window.size))))

@@ -8,22 +8,22 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from likely.core.checks import InputError
+from likely.layers.composition.layer import AbstractLayer
 from likely.layers.convolution.convolution import (
-    add_bias,
     as_images,
     check_axes,
     check_channels,
     check_groups,
-    initial_filters,
 )
 from likely.layers.convolution.correlation import correlate_transposed
 from likely.layers.convolution.sliding import SlidingWindow
 from likely.layers.convolution.window import Padding, padding_widths, per_axis
-from likely.layers.units.initializers import Initializer
-from likely.typing import Key, State
+from likely.layers.units.dense import add_bias
+from likely.layers.units.initializers import Initializer, initializer
+from likely.typing import Key
 
 
-class TransposedConvolution(eqx.Module):
+class TransposedConvolution(AbstractLayer):
     r"""$z = A(x, f) + b$ with $\langle A(x, f), u\rangle = \langle x, C(u, f)\rangle$.
 
     Each input value adds its filter, times the value, to the output around its position.
@@ -87,10 +87,8 @@ class TransposedConvolution(eqx.Module):
             )
         self.groups = check_groups(n_in, n_out, groups)
         overlap = math.prod(size) / groups / math.prod(self.stride)
-        shape = (*size, n_out // self.groups, n_in)
-        self.weight = initial_filters(
-            shape, (n_in * overlap, n_out * overlap), init, key
-        )
+        fans, shape = (n_in * overlap, n_out * overlap), (*size, n_out // groups, n_in)
+        self.weight = initializer(init).normal(shape, *fans, key=key)
         self.bias = jnp.zeros(n_out) if bias else None
 
     @property
@@ -100,22 +98,13 @@ class TransposedConvolution(eqx.Module):
 
     def positions(self, input_size: Sequence[int]) -> tuple[int, ...]:
         """The output size of each axis."""
+        settings = self.stride, self.dilation, self.size, self.pads, self.extra
         return tuple(
             (n - 1) * s + d * (k - 1) + 1 - sum(pad) + e
-            for n, s, d, k, pad, e in zip(
-                input_size,
-                self.stride,
-                self.dilation,
-                self.size,
-                self.pads,
-                self.extra,
-                strict=True,
-            )
+            for n, s, d, k, pad, e in zip(input_size, *settings, strict=True)
         )
 
-    def __call__(
-        self, X: Float[Array, "n *inputs c"], *, w=None, key=None, state: State = None
-    ) -> tuple[Float[Array, "n *outputs o"], State]:
+    def of(self, X: Float[Array, "n *inputs c"]) -> Float[Array, "n *outputs o"]:
         """Apply the transposed filters and add b."""
         check_channels(X, self.weight.shape[-1], len(self.size), self)
         out = self.positions(X.shape[1:-1])
@@ -123,4 +112,4 @@ class TransposedConvolution(eqx.Module):
             out, self.size, self.stride, self.pads, self.dilation, self.groups
         )
         Z = correlate_transposed(*as_images(X, self.weight, window))
-        return add_bias(Z.reshape(len(X), *out, -1), self.bias), state
+        return add_bias(Z.reshape(len(X), *out, -1), self.bias)

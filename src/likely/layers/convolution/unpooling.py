@@ -5,12 +5,8 @@ import jax
 from jaxtyping import Array, Float, UInt
 
 from likely.layers.composition.chain import initial_state
-from likely.layers.convolution.pooling import (
-    Pooling,
-    PoolingWindow,
-    max_and_index,
-    take_indexed,
-)
+from likely.layers.convolution.pooling import Pooling, max_and_index, take_indexed
+from likely.layers.convolution.sliding import SlidingWindow
 from likely.typing import Key, Model, State
 
 
@@ -41,16 +37,14 @@ class Unpooling(eqx.Module):
         state: State = None,
     ) -> tuple[Float[Array, "n *positions c"], State]:
         """Pool, apply the block, and unpool to the original positions."""
-        window = PoolingWindow(
-            self.pooling.size or (), self.pooling.stride, self.pooling.pads
-        )
+        window = self.pooling.window(X)
         y, at = max_and_index(X, window)
         y, state = self.block(y, w=w, key=key, state=state)
         return unpool(y, at, X, window), state
 
 
 def unpool(
-    y: Array, at: UInt[Array, "..."], like: Array, window: PoolingWindow
+    y: Array, at: UInt[Array, "..."], like: Array, window: SlidingWindow
 ) -> Float[Array, "n *positions c"]:
     """The values y at the given indices of their windows, zeros elsewhere.
 

@@ -8,12 +8,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from likely.core.checks import InputError
+from likely.layers.composition.layer import AbstractLayer
 from likely.layers.convolution.convolution import check_axes, check_channels
 from likely.layers.convolution.window import per_axis
-from likely.typing import State
 
 
-class Upsampling(eqx.Module):
+class Upsampling(AbstractLayer):
     r"""S times as many positions along each axis.
 
     "nearest" repeats each value $S \times S$ times. "bilinear" weights the neighbours by
@@ -36,20 +36,13 @@ class Upsampling(eqx.Module):
             raise InputError(f'kind is {kind!r}; give "nearest" or "bilinear".')
         self.scale, self.kind = per_axis(scale, check_axes(axes), "scale"), kind
 
-    def __call__(
-        self,
-        X: Float[Array, "n *positions c"],
-        *,
-        w=None,
-        key=None,
-        state: State = None,
-    ) -> tuple[Float[Array, "n *more c"], State]:
+    def of(self, X: Float[Array, "n *positions c"]) -> Float[Array, "n *more c"]:
         """Upsample."""
         check_channels(X, X.shape[-1], len(self.scale), self)
-        n, *positions, c = X.shape
-        more = [p * s for p, s in zip(positions, self.scale, strict=True)]
         if self.kind == "bilinear":
-            return jax.image.resize(X, (n, *more, c), "bilinear"), state
-        apart = jnp.expand_dims(X, range(2, 2 + 2 * len(positions), 2))
-        pairs = [a for p in zip(positions, self.scale, strict=True) for a in p]
-        return jnp.broadcast_to(apart, (n, *pairs, c)).reshape(n, *more, c), state
+            factors = (1, *self.scale, 1)
+            shape = [p * s for p, s in zip(X.shape, factors, strict=True)]
+            return jax.image.resize(X, shape, "bilinear")
+        for axis, scale in enumerate(self.scale, 1):
+            X = jnp.repeat(X, scale, axis)
+        return X

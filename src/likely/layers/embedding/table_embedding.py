@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from likely.typing import Key, State
+from likely.layers.composition.layer import AbstractLayer
+from likely.typing import Key
 
 
 class CategoryColumn(NamedTuple):
@@ -34,7 +35,7 @@ class CategoryEmbedding(eqx.Module):
         self.weight = jax.random.normal(key, (levels, width)) / np.sqrt(width)
 
 
-class TableEmbedding(eqx.Module):
+class TableEmbedding(AbstractLayer):
     """Numeric columns unchanged, followed by the embeddings of the categorical columns.
 
     Args:
@@ -53,13 +54,11 @@ class TableEmbedding(eqx.Module):
         )
         self.columns = tuple(c.column for c in categories)
 
-    def __call__(
-        self, X: Float[Array, "n d"], *, w=None, key=None, state: State = None
-    ) -> tuple[Float[Array, "n e"], State]:
+    def of(self, X: Float[Array, "n d"]) -> Float[Array, "n e"]:
         """The features, (n, d − c + Σ widths) for c categorical columns."""
         numbers = np.setdiff1d(np.arange(X.shape[1]), self.columns)
         parts = [X[:, numbers]]
         for column, embedding in zip(self.columns, self.embeddings, strict=True):
             codes = X[:, column].astype(jnp.int32)
             parts.append(jnp.take(embedding.weight, codes, axis=0, mode="clip"))
-        return jnp.concatenate(parts, axis=1), state
+        return jnp.concatenate(parts, axis=1)

@@ -5,11 +5,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from likely.core.checks import InputError
+from likely.layers.composition.layer import AbstractLayer
 from likely.layers.norms.layer_norm import standardize
-from likely.typing import State
 
 
-class GroupNorm(eqx.Module):
+class GroupNorm(AbstractLayer):
     r"""$γ\,(x - m)/\sqrt{s^2 + ε} + δ$ with m and s² over a group of channels.
 
     Both are taken over all positions and the (adjacent) channels of the group in one row.
@@ -37,14 +37,7 @@ class GroupNorm(eqx.Module):
         self.scale, self.shift = jnp.ones(size), jnp.zeros(size)
         self.groups, self.epsilon = int(groups), float(epsilon)
 
-    def __call__(
-        self,
-        X: Float[Array, "n *positions c"],
-        *,
-        w=None,
-        key=None,
-        state: State = None,
-    ) -> tuple[Float[Array, "n *positions c"], State]:
+    def of(self, X: Float[Array, "n *positions c"]) -> Float[Array, "n *positions c"]:
         """Normalise each group of each row, in at least float32 precision."""
         n, *positions, c = X.shape
         wide = jnp.promote_types(X.dtype, jnp.float32)
@@ -53,4 +46,4 @@ class GroupNorm(eqx.Module):
         Z = standardize(groups.reshape(n * self.groups, -1), self.epsilon)
         Z = jnp.moveaxis(Z.reshape(groups.shape), 1, 2).reshape(-1, c)
         Z = Z * self.scale.astype(wide)[None] + self.shift.astype(wide)[None]
-        return Z.astype(X.dtype).reshape(X.shape), state
+        return Z.astype(X.dtype).reshape(X.shape)

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from likely.core.checks import InputError
-from likely.typing import State
+from likely.layers.composition.layer import AbstractLayer
 
 
-class LayerNorm(eqx.Module):
+class LayerNorm(AbstractLayer):
     r"""$γ\,(x - m)/\sqrt{s^2 + ε} + δ$ with m and s² over the entries of one row.
 
     `shape` is the shape of the trailing axes to normalise over: the features, or positions
@@ -27,9 +27,7 @@ class LayerNorm(eqx.Module):
         self.scale, self.shift = jnp.ones(shape), jnp.zeros(shape)
         self.epsilon = float(epsilon)
 
-    def __call__(
-        self, X: Float[Array, "*n"], *, w=None, key=None, state: State = None
-    ) -> tuple[Float[Array, "*n"], State]:
+    def of(self, X: Float[Array, "*n"]) -> Float[Array, "*n"]:
         """Normalise each row, in at least float32 precision."""
         shape = self.scale.shape
         if X.shape[X.ndim - len(shape) :] != shape:
@@ -41,7 +39,7 @@ class LayerNorm(eqx.Module):
         rows = X.astype(wide).reshape(-1, self.scale.size)
         scale, shift = (a.astype(wide).reshape(1, -1) for a in (self.scale, self.shift))
         Z = standardize(rows, self.epsilon) * scale + shift
-        return Z.astype(X.dtype).reshape(X.shape), state
+        return Z.astype(X.dtype).reshape(X.shape)
 
 
 def plain_standardize(X: Float[Array, "n d"], epsilon: float) -> Float[Array, "n d"]:

@@ -5,7 +5,6 @@ layer (relu, softplus, tanh, silu); the others are layers here, whose settings a
 constants except for `PReLU`, whose slopes are learned.
 """
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,22 +15,12 @@ from jaxtyping import Array, Float
 
 from likely.core.checks import InputError
 from likely.layers.composition.chain import Pointwise
+from likely.layers.composition.layer import AbstractLayer
 from likely.layers.units.initializers import named
-from likely.typing import State
 
 
-class AbstractActivation(eqx.Module):
-    """An activation with settings: a function of each value."""
-
-    @abstractmethod
-    def of(self, s: Float[Array, "*n"]) -> Float[Array, "*n"]:
-        """σ(s)."""
-
-    def __call__(
-        self, X: Float[Array, "*n"], *, w=None, key=None, state: State = None
-    ) -> tuple[Float[Array, "*n"], State]:
-        """Apply σ to each value."""
-        return self.of(X), state
+class AbstractActivation(AbstractLayer):
+    """An activation with settings: a function σ(s) of each value."""
 
 
 class LeakyReLU(AbstractActivation):

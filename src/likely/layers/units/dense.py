@@ -1,15 +1,17 @@
 r"""The dense layer: $XW + 1b$."""
 
-import equinox as eqx
+from typing import Any
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from likely.layers.composition.layer import AbstractLayer
 from likely.layers.units.initializers import Initializer, initializer
 from likely.layers.units.product import product
-from likely.typing import Key, State
+from likely.typing import Key
 
 
-class Dense(eqx.Module):
+class Dense(AbstractLayer):
     r"""$XW + 1b$ with W ~ (d, k): d·k + k parameters, or d·k where `bias` is None.
 
     W and b come from the initialiser: by default W ~ $N(0, 2/d)$ (He) and b = 0.
@@ -33,11 +35,12 @@ class Dense(eqx.Module):
         self.weight = draw(n_in, n_out, key=key)
         self.bias = draw.bias(n_in, n_out, key=key) if bias else None
 
-    def __call__(
-        self, X: Float[Array, "*n d"], *, w=None, key=None, state: State = None
-    ) -> tuple[Float[Array, "*n k"], State]:
+    def of(self, X: Float[Array, "*n d"]) -> Float[Array, "*n k"]:
         """XW + 1b, along the last axis."""
         Z = product(X, self.weight) if X.ndim == 2 else X @ self.weight
-        if self.bias is None:
-            return Z, state
-        return Z + jnp.expand_dims(self.bias, range(X.ndim - 1)), state
+        return add_bias(Z, self.bias)
+
+
+def add_bias(Z: Float[Any, "*n k"], bias: Float[Any, " k"] | None) -> Any:
+    """Z + 1b, with b along the last axis."""
+    return Z if bias is None else Z + jnp.expand_dims(bias, range(Z.ndim - 1))

@@ -28,10 +28,14 @@ class AbstractInitializer(eqx.Module):
 
     def __call__(self, n_in: int, n_out: int, *, key: Key) -> Float[Array, "d k"]:
         """W ~ (n_in, n_out)."""
+        return self.normal((n_in, n_out), n_in, n_out, key=key)
+
+    def normal(
+        self, shape: tuple[int, ...], n_in: float | int, n_out: float | int, *, key: Key
+    ) -> Float[Array, "..."]:
+        """Normal weights of any shape, with σ² of a layer from `n_in` to `n_out`."""
         scale = self.variance(n_in, n_out) ** 0.5
-        if scale == 0:
-            return jnp.zeros((n_in, n_out))
-        return jax.random.normal(key, (n_in, n_out)) * scale
+        return jax.random.normal(key, shape) * scale if scale else jnp.zeros(shape)
 
     def bias(self, n_in: int, n_out: int, *, key: Key) -> Float[Array, " k"]:
         """b ~ (n_out,) of a dense layer: 0 unless overridden."""

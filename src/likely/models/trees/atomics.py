@@ -24,30 +24,23 @@ def _pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> A
     return cgutils.get_item_pointer(context, builder, kind, found, [index])
 
 
-@intrinsic
 @no_type_check
-def atomic_add(typing, array, index, amount):
-    """Add to a counter, and return its value from before."""
+def _exchange(operation: str) -> Any:
+    """An operation on a counter that returns its value from before."""
 
-    def code(context, builder, signature, arguments):
-        counters, i, value = arguments
-        pointer = _pointer(context, builder, signature.args[0], counters, i)
-        return builder.atomic_rmw("add", pointer, value, "seq_cst")
+    @intrinsic
+    def exchange(typing, array, index, value):
+        def code(context, builder, signature, arguments):
+            counters, i, new = arguments
+            pointer = _pointer(context, builder, signature.args[0], counters, i)
+            return builder.atomic_rmw(operation, pointer, new, "seq_cst")
 
-    return int64(array, int64, int64), code
+        return int64(array, int64, int64), code
+
+    return exchange
 
 
-@intrinsic
-@no_type_check
-def atomic_swap(typing, array, index, value):
-    """Set a counter, and return its value from before."""
-
-    def code(context, builder, signature, arguments):
-        counters, i, new = arguments
-        pointer = _pointer(context, builder, signature.args[0], counters, i)
-        return builder.atomic_rmw("xchg", pointer, new, "seq_cst")
-
-    return int64(array, int64, int64), code
+atomic_add, atomic_swap = _exchange("add"), _exchange("xchg")
 
 
 @intrinsic

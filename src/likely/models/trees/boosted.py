@@ -42,15 +42,13 @@ MIN_HELPED_ROWS = 2048
 class Booster:
     """Grows gradient trees on one table of codes, one after the other."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917
         self,
         bins: Bins,
         codes: np.ndarray,
         w: Int[np.ndarray, " n"],
         unit: float,
         limits: Limits,
-        *,
-        signs: Int[np.ndarray, " d"],
         n_threads: int,
     ):
         n, d = len(w), len(bins.categorical)
@@ -60,7 +58,6 @@ class Booster:
         max_leaves, blocks = limits.max_leaves, len(self.codes)
         self.n_threads = min(n_threads, blocks)
         self.counts = bins.counts.astype(np.int64)
-        self.signs = signs.astype(np.int8)
         self.gh = np.empty((n, 2), np.int64)
         self.ordered = np.empty((n, 2), np.int64)
         self.spare = np.empty((2, n), np.int32)
@@ -85,6 +82,7 @@ class Booster:
         h: Float[np.ndarray, " n"],
         rows: Int[np.ndarray, " r"],
         features: Bool[np.ndarray, " d"],
+        signs: Int[np.ndarray, " d"],
         pool: ThreadPoolExecutor | None = None,
         *,
         location: bool = False,
@@ -126,7 +124,7 @@ class Booster:
             features,
             self.counts,
             self.bins.categorical,
-            self.signs,
+            signs,
             totals,
             bounds,
             numbers,

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
@@ -20,16 +19,7 @@ from jaxtyping import Float, Int
 from likely.core.precision import float64
 from likely.core.rows import pad, pad_rows
 from likely.core.threads import row_blocks, thread_count
-from likely.families import (
-    AbstractFamily,
-    Bernoulli,
-    Categorical,
-    Huber,
-    Laplace,
-    Normal,
-    Poisson,
-    StudentT,
-)
+from likely.families import AbstractFamily, Bernoulli, Categorical, Normal, Poisson
 from likely.models.trees.bins import Bins
 from likely.models.trees.boosted import Booster, Limits
 from likely.models.trees.derivatives import (
@@ -45,10 +35,9 @@ from likely.models.trees.derivatives import (
 from likely.models.trees.ensemble import Grown, Trees, loop_leaves
 from likely.models.trees.fixed_point import fixed_weights
 from likely.models.trees.kernels import add_leaves
+from likely.models.trees.likelihood import LOCATIONS, row_derivatives
 from likely.typing import Batch
 
-LOCATIONS = (Normal, Laplace, StudentT, Huber)
-"""Families whose first entry of η has the units of y."""
 MIN_PARALLEL_ROWS = 20_001
 """Rows from which on threads share the computation of derivatives."""
 MAX_LOSS_ROWS = 10_000
@@ -114,21 +103,12 @@ def boost(  # noqa: PLR0915, PLR0917, C901
     n, k = len(data.y), family.n_eta
     w, unit = fixed_weights(data.w)
     n_threads = thread_count(settings.n_jobs)
-    booster = Booster(
-        bins,
-        codes,
-        w,
-        unit,
-        settings.limits,
-        signs=settings.signs,
-        n_threads=n_threads,
-    )
+    booster = Booster(bins, codes, w, unit, settings.limits, n_threads)
     start = marginal(family, data.y, data.w)
     eta = np.tile(start, (n, 1))
     validated = None
     if validation is not None:
         validated = _Validation(family, bins, validation, start)
-    has_location = isinstance(family, LOCATIONS)
     squared = type(family) is Normal and family.scale is not None
     loo = eta[:, 0].copy() if squared and validated is None else None
     followed = slice(0, MAX_LOSS_ROWS)
@@ -137,7 +117,7 @@ def boost(  # noqa: PLR0915, PLR0917, C901
     if validated is not None:
         history["val_loss"] = []
     grown: list[Grown] = []
-    kept = 0
+    best, kept = np.inf, 0
     pool = ThreadPoolExecutor(n_threads - 1) if n_threads > 1 else None
     derive = derivatives_of(family, data.y, pool, n_threads)
     try:
@@ -149,23 +129,26 @@ def boost(  # noqa: PLR0915, PLR0917, C901
             g, h = derive(eta)
             for j in range(k):
                 rows = np.arange(n, dtype=np.int32)
-                booster.signs = settings.signs.astype(np.int8) * np.int8(j == 0)
+                signs = settings.signs.astype(np.int8) * np.int8(j == 0)
                 chosen = _some_features(rng, len(bins.categorical), settings.colsample)
+                location = j == 0 and isinstance(family, LOCATIONS)
                 tree, leaves = booster.grow(
-                    g[j], h[j], rows, chosen, pool, location=has_location and j == 0
+                    g[j], h[j], rows, chosen, signs, pool, location=location
                 )
                 tree = tree._replace(value=settings.rate * tree.value)
                 add_to_rows(eta, j, rows, leaves, tree.value)
                 if loo is not None:
-                    _leave_one_out(loo, g[0], booster, rows, leaves, tree, settings)
+                    leaf = (rows, leaves, tree.value, tree.weight)
+                    strength = (settings.rate, settings.limits.l2)
+                    add_leave_one_out(loo, g[0], booster.w * unit, *leaf, *strength)
                 grown.append(tree)
                 if validated is not None:
                     validated.add(tree, j)
             now = {"round": r + 1, "loss": losses(eta[followed])}
             if validated is not None:
-                now["val_loss"] = validated.loss()
-                if validated.improved(now["val_loss"]):
-                    kept = r + 1
+                now["val_loss"] = validated.losses(validated.eta)
+                if now["val_loss"] < best:
+                    best, kept = now["val_loss"], r + 1
             for name, values in history.items():
                 values.append(now[name])
             if watch is not None and watch(now):
@@ -179,21 +162,6 @@ def boost(  # noqa: PLR0915, PLR0917, C901
     groups = np.tile(np.arange(k, dtype=np.int32), rounds)
     trees = Trees.of(bins, grown[: rounds * k], start, groups)
     return Boosted(trees, history, rounds, loo)
-
-
-def _leave_one_out(  # noqa: PLR0917
-    loo: np.ndarray,
-    g: np.ndarray,
-    booster: Booster,
-    rows: np.ndarray,
-    leaves: np.ndarray,
-    tree: Grown,
-    settings: Settings,
-) -> None:
-    """Add to each row of `loo` what its leaf would be without the row."""
-    weights = booster.w * booster.unit
-    grown = (rows, leaves, tree.value, tree.weight)
-    add_leave_one_out(loo, g, weights, *grown, settings.rate, settings.limits.l2)
 
 
 def _some_features(rng: np.random.Generator, d: int, share: float) -> np.ndarray:
@@ -228,13 +196,12 @@ class _Losses:
 
 
 class _Validation:
-    """The validation rows, their η so far, and the lowest loss."""
+    """The validation rows, their losses, and their η so far."""
 
     def __init__(self, family, bins: Bins, rows: Batch, start: np.ndarray):
         self.losses = _Losses(family, rows.y, rows.w)
         self.bins, self.X = bins, np.ascontiguousarray(rows.x)
         self.eta = np.tile(start, (len(rows.y), 1))
-        self.best = np.inf
 
     def add(self, tree: Grown, j: int) -> None:
         """Add a tree to entry j of η."""
@@ -252,17 +219,6 @@ class _Validation:
             0,
             len(self.X),
         )
-
-    def loss(self) -> float:
-        """The validation loss after the trees added so far."""
-        return self.losses(self.eta)
-
-    def improved(self, loss: float) -> bool:
-        """Whether this is the lowest loss so far."""
-        if not loss < self.best:
-            return False
-        self.best = loss
-        return True
 
 
 def marginal(
@@ -345,15 +301,6 @@ def _automatic(family, eta, y):
     the Fisher information); every other entry is a logarithm or log-odds, and no leaf
     changes it by more than 1 in a round.
     """
-
-    def nats(e, t):
-        return -family.log_prob(e[None], t[None])[0]
-
-    g = jax.vmap(jax.grad(nats))(eta, y)
-    H = jax.vmap(jax.hessian(nats))(eta, y)
-    h = jnp.diagonal(H, axis1=1, axis2=2)
-    location = isinstance(family, LOCATIONS)
-    first = (jnp.arange(family.n_eta) == 0) & location
-    least = jnp.where(first[None], g**2, jnp.abs(g))
-    h = jnp.maximum(jnp.nan_to_num(h), least)
-    return jnp.nan_to_num(g), h
+    g, h, location = row_derivatives(family, eta, y)
+    least = jnp.where(location, g**2, jnp.abs(g))
+    return jnp.nan_to_num(g), jnp.maximum(h, least)

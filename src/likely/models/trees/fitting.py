@@ -97,37 +97,38 @@ def grow(  # noqa: PLR0917
     values: Callable[[Task, np.ndarray], np.ndarray],
 ) -> Grown:
     """Grow one tree on the rows that have weight."""
+    rows = np.flatnonzero(task.stats[:, 0]).astype(np.int32)
+    nodes, set_at, sets, about, sums = call_kernel(
+        bins, codes, rows, task, limits, seed
+    )
+    return Grown(nodes, set_at, sets, values(task, sums), about[:, 1], about[:, 0])
+
+
+def call_kernel(  # noqa: PLR0917
+    bins: Bins,
+    codes: np.ndarray,
+    rows: Int[np.ndarray, " r"],
+    task: Task,
+    limits: TreeLimits,
+    seed: int,
+    min_variance: float = 0.0,
+) -> tuple[np.ndarray, ...]:
+    """`grow.grow_tree` on some rows, which end up in the order of the leaves."""
     from likely.models.trees.grow import grow_tree
 
-    rows = np.flatnonzero(task.stats[:, 0]).astype(np.int32)
-    nodes, set_at, sets, about, sums = grow_tree(
+    best_first = limits.max_leaves < 2**31 - 1
+    sizes = (limits.max_depth, limits.max_leaves, limits.max_features, best_first)
+    kind = (task.criterion, task.n_classes, task.n_stats)
+    return grow_tree(
         codes,
         rows,
         np.ascontiguousarray(task.stats),
         task.label,
         bins.categorical,
-        integer_limits(task, limits),
-        np.array([limits.min_leaf, limits.min_split, limits.min_gain, 0.0]),
+        np.array([*sizes, *kind], np.int64),
+        np.array([limits.min_leaf, limits.min_split, limits.min_gain, min_variance]),
         task.units,
         np.uint64(seed),
-    )
-    return Grown(nodes, set_at, sets, values(task, sums), about[:, 1], about[:, 0])
-
-
-def integer_limits(task: Task, limits: TreeLimits) -> np.ndarray:
-    """The integer limits, in the order of the kernel."""
-    best_first = limits.max_leaves < 2**31 - 1
-    return np.array(
-        [
-            limits.max_depth,
-            limits.max_leaves,
-            limits.max_features,
-            best_first,
-            task.criterion,
-            task.n_classes,
-            task.n_stats,
-        ],
-        np.int64,
     )
 
 

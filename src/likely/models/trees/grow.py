@@ -28,9 +28,8 @@ from likely.core.compiled import inner, kernel
 
 U = np.uint64
 GINI, ENTROPY, SQUARED, POISSON, NORMAL, NEWTON = range(6)
-MAX_DEPTH, MAX_LEAVES, MAX_FEATURES, BEST_FIRST, CRITERION, N_CLASSES, N_STATS = range(
-    7
-)
+MAX_DEPTH, MAX_LEAVES, MAX_FEATURES, BEST_FIRST = range(4)
+CRITERION, N_CLASSES, N_STATS = range(4, 7)
 MIN_LEAF, MIN_SPLIT, MIN_GAIN, FLOOR = range(4)
 DEBRUIJN = U(0x03F79D71B4CB0A89)
 BIT_POSITIONS = np.zeros(64, np.uint8)
@@ -323,9 +322,8 @@ def grow_tree(  # noqa: PLR0915, PLR0917, C901
                     continue
             best, best_feature, best_low, best_n = minima[MIN_GAIN], -1, 0, 0
             if n_classes and best == 0.0:
-                best = (
-                    -np.inf
-                )  # a split without gain may allow one later (exclusive or)
+                # a split without gain may allow one later (exclusive or)
+                best = -np.inf
             n_tried, best_cut = 0, 0
             for q in range(d):
                 if n_tried >= limits[MAX_FEATURES]:
@@ -356,9 +354,7 @@ def grow_tree(  # noqa: PLR0915, PLR0917, C901
                             if not categorical[f] and bins[0] != 0:
                                 best_low = 3  # none is missing: decided below
                             best_bins[:n_bins] = bins[:n_bins]
-                            after = (
-                                bins[last_left + 1] if last_left + 1 < n_bins else 510
-                            )
+                            after = bins[best_n] if best_n < n_bins else 510
                             best_cut = min((bins[last_left] + after) // 2, 255)
                 for b in range(n_bins):
                     hist[bins[b], :] = 0

@@ -47,17 +47,22 @@ def encode_blocks(X, cuts, categorical, codes, start, stop):  # noqa: PLR0917
 
 @inner
 @no_type_check
+def goes_right(node, at, set_at, sets, code):
+    """Whether a row with this code goes right at a node."""
+    low = (node >> U(8)) & U(0xFF)
+    if low < U(2):
+        return ((U(code) - low) & U(0xFF)) > (node & U(0xFF))
+    word = sets[set_at[at], code >> np.uint8(6)]
+    return ((word >> U(code & np.uint8(63))) & U(1)) == U(0)
+
+
+@inner
+@no_type_check
 def step(nodes, root, i, set_at, sets, codes):  # noqa: PLR0917
     """The child of node i to which a row of codes goes."""
     node = nodes[root + i]
     code = codes[(node >> U(16)) & U(0xFFFF)]
-    low = (node >> U(8)) & U(0xFF)
-    if low < U(2):
-        right = ((U(code) - low) & U(0xFF)) > (node & U(0xFF))
-    else:
-        word = sets[set_at[root + i], code >> np.uint8(6)]
-        right = ((word >> U(code & np.uint8(63))) & U(1)) == U(0)
-    return (node >> U(32)) + U(right)
+    return (node >> U(32)) + U(goes_right(node, root + i, set_at, sets, code))
 
 
 @inner

@@ -23,12 +23,7 @@ import numpy as np
 from numba import boolean, float64, int8, int32, int64, types, uint32, uint64, void
 
 from likely.core.compiled import inner, kernel
-from likely.models.trees.atomics import (
-    atomic_add,
-    atomic_load,
-    atomic_swap,
-    give_way,
-)
+from likely.models.trees.atomics import atomic_add, atomic_load, atomic_swap, give_way
 from likely.models.trees.cuts import (
     BLOCK_SIZE,
     L2,
@@ -184,9 +179,8 @@ def move_block(c, job):
     if control[COPIED_SIDE] == 1:
         copy_in_order(rows, gh, ordered, to_left, to_left + left, control[START])
     elif control[COPIED_SIDE] == 2:
-        copy_in_order(
-            rows, gh, ordered, to_right, to_right + last - first - left, middle
-        )
+        end = to_right + last - first - left
+        copy_in_order(rows, gh, ordered, to_right, end, middle)
 
 
 @inner
@@ -291,6 +285,14 @@ def partition(codes, rows, start, stop, spare, test):  # noqa: PLR0917
     return a
 
 
+@inner
+@no_type_check
+def leaf_value(total, bounds, numbers, shift):
+    """The value of a leaf with these sums of derivatives."""
+    H = (total[1] >> shift) * numbers[UNIT_H] + numbers[L2]
+    return value_of(total[0] * numbers[UNIT_G], H, bounds)
+
+
 @kernel(
     types.Tuple(
         (
@@ -318,10 +320,8 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
     n_blocks, bits = len(codes), int64(limits[BITS])
     shift, mask = U(bits), (int64(1) << bits) - int64(1)
     nodes = np.zeros(2 * max_leaves - 1, np.uint64)
-    set_at, sets = (
-        np.full(2 * max_leaves - 1, -1, np.int32),
-        np.zeros((max_leaves, 4), np.uint64),
-    )
+    set_at = np.full(2 * max_leaves - 1, -1, np.int32)
+    sets = np.zeros((max_leaves, 4), np.uint64)
     value, weight = np.zeros((2 * max_leaves - 1, 1)), np.zeros(2 * max_leaves - 1)
     gain_of, n_sets = np.zeros(2 * max_leaves - 1), 0
     # for each leaf: node, first and last row, depth
@@ -351,10 +351,8 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
                 copy_in_order(rows, gh, ordered, start, stop, start)
             control[START], control[STOP], control[IN_ORDER] = start, stop, in_order
             control[SMALL_LEAF], control[LARGE_LEAF] = small, large
-            control[SMALL_LEAF + 1], control[LARGE_LEAF + 1] = (
-                slot[small],
-                slot[max(large, 0)],
-            )
+            control[SMALL_LEAF + 1] = slot[small]
+            control[LARGE_LEAF + 1] = slot[max(large, 0)]
             work = (stop - start + 1024) * n_blocks
             if limits[PARALLEL] > 1 and work >= MIN_PARALLEL_WORK:
                 do_tasks(job, HISTOGRAMS, n_blocks)
@@ -415,10 +413,8 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
         width = 0 if low == 2 else cut - low
         test, copied = (low, width, f, chosen), False
         if limits[PARALLEL] > 1 and stop - start >= MIN_PARALLEL_ROWS:
-            middle = partition_parallel(
-                job, start, stop, test, n_leaves + 1 == max_leaves
-            )
             copied = n_leaves + 1 < max_leaves
+            middle = partition_parallel(job, start, stop, test, not copied)
         else:
             middle = partition(codes[f >> 2], rows, start, stop, spare, test)
         word = (U(n_nodes) << U(32)) | (U(f) << U(16)) | (U(low) << U(8))
@@ -429,10 +425,8 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
         totals[leaf, 0], totals[leaf, 1] = g, hw
         bounds[new] = bounds[leaf]
         if signs[f] != 0:
-            h = (hw >> shift) * numbers[UNIT_H] + numbers[L2]
-            v1 = value_of(g * numbers[UNIT_G], h, bounds[leaf])
-            h = (totals[new, 1] >> shift) * numbers[UNIT_H] + numbers[L2]
-            v2 = value_of(totals[new, 0] * numbers[UNIT_G], h, bounds[leaf])
+            v1 = leaf_value(totals[leaf], bounds[leaf], numbers, shift)
+            v2 = leaf_value(totals[new], bounds[leaf], numbers, shift)
             border = 0.5 * (v1 + v2)
             if signs[f] > 0:
                 bounds[leaf, 1] = min(bounds[leaf, 1], border)
@@ -445,12 +439,11 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
         leaves[leaf, 3] = leaves[new, 3] = depth + 1
         n_nodes += 2
         n_leaves += 1
+        may_split = depth + 1 < limits[MAX_DEPTH] and n_leaves < max_leaves
         for i in (leaf, new):
             enough = (totals[i, 1] & mask) * numbers[UNIT_W] >= 2 * numbers[MIN_LEAF]
             enough = enough and leaves[i, 2] - leaves[i, 1] > 1
-            searched[i] = (
-                enough and depth + 1 < limits[MAX_DEPTH] and n_leaves < max_leaves
-            )
+            searched[i] = enough and may_split
         # the larger child takes over the histograms of the parent
         if middle - start <= stop - middle:
             small, large = leaf, new
@@ -461,8 +454,7 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
     atomic_swap(control, FINISHED, 1)
     for leaf in range(n_leaves):
         node = leaves[leaf, 0]
-        h = (totals[leaf, 1] >> shift) * numbers[UNIT_H] + numbers[L2]
-        value[node, 0] = value_of(totals[leaf, 0] * numbers[UNIT_G], h, bounds[leaf])
+        value[node, 0] = leaf_value(totals[leaf], bounds[leaf], numbers, shift)
         weight[node] = (totals[leaf, 1] & mask) * numbers[UNIT_W]
     return (
         nodes[:n_nodes].copy(),

@@ -29,11 +29,14 @@ from likely.models.trees.fitting import (
     POISSON,
     Task,
     TreeLimits,
-    integer_limits,
+    call_kernel,
     moment_task,
 )
 from likely.models.trees.fixed_point import fixed_products, fixed_weights
 from likely.typing import Batch
+
+LOCATIONS = (Normal, Laplace, StudentT, Huber)
+"""Families whose first entry of η has the units of y."""
 
 
 class _Split(NamedTuple):
@@ -171,22 +174,12 @@ def _best_split(  # noqa: PLR0917
     node: _Node,
 ) -> _Split | None:
     """The best split by the score test, with the true gain from the children's fits."""
-    from likely.models.trees.grow import grow_tree
-
     if task.criterion == NEWTON:
         _differentiate(task, likelihood, node)
     rows = node.rows.copy()
-    stump = limits._replace(max_depth=1, max_leaves=2)
-    words, _, sets, about, _ = grow_tree(
-        codes,
-        rows,
-        task.stats,
-        NO_LABEL,
-        bins.categorical,
-        integer_limits(task, stump),
-        np.array([limits.min_leaf, limits.min_split, 0.0, floor]),
-        task.units,
-        np.uint64(node.seed),
+    stump = limits._replace(max_depth=1, max_leaves=2, min_gain=0.0)
+    words, _, sets, about, _ = call_kernel(
+        bins, codes, rows, task, stump, node.seed, floor
     )
     if len(words) == 1:
         return None
@@ -218,14 +211,22 @@ def _fit(family, y, w):
 @eqx.filter_jit
 def _slopes(family, eta, y):
     """Derivatives of −log p in η; the second one of a location is at least g²."""
+    rows = jnp.broadcast_to(eta, (len(y), len(eta)))
+    g, h, location = row_derivatives(family, rows, y)
+    return jnp.nan_to_num(g), jnp.maximum(h, jnp.where(location, g**2, 0.0))
+
+
+def row_derivatives(family, eta, y):
+    """The first and second derivatives of −log p in each entry of η, of each row, (n, k).
+
+    The last answer, (1, k), is whether an entry is a location, which has the units of y.
+    """
 
     def nats(e, t):
         return -family.log_prob(e[None], t[None])[0]
 
-    g = jax.vmap(jax.grad(nats), (None, 0))(eta, y)
-    H = jax.vmap(jax.hessian(nats), (None, 0))(eta, y)
-    h = jnp.diagonal(H, axis1=1, axis2=2)
-    location = isinstance(family, Normal | Laplace | StudentT | Huber)
-    first = (jnp.arange(family.n_eta) == 0) & location
-    least = jnp.where(first[None], g**2, 0.0)
-    return jnp.nan_to_num(g), jnp.maximum(jnp.nan_to_num(h), least)
+    g = jax.vmap(jax.grad(nats))(eta, y)
+    H = jax.vmap(jax.hessian(nats))(eta, y)
+    h = jnp.nan_to_num(jnp.diagonal(H, axis1=1, axis2=2))
+    first = jnp.arange(family.n_eta) == 0
+    return g, h, (first & isinstance(family, LOCATIONS))[None]

@@ -3,22 +3,10 @@
 from typing import no_type_check
 
 import numpy as np
-from numba import float64, int32, int64, uint8, uint64, void
+from numba import float64, int32, int64, uint8, void
 
 from likely.core.compiled import const, inner, kernel
-
-U = np.uint64
-
-
-@inner
-@no_type_check
-def goes_right(node, at, set_at, sets, code):
-    """Whether a row with this code goes right at a node."""
-    low = (node >> U(8)) & U(0xFF)
-    if low < U(2):
-        return ((U(code) - low) & U(0xFF)) > (node & U(0xFF))
-    word = sets[set_at[at], code >> np.uint8(6)]
-    return ((word >> U(code & np.uint8(63))) & U(1)) == U(0)
+from likely.models.trees.kernels import TREES, U, goes_right
 
 
 @inner
@@ -46,10 +34,7 @@ def contributions(z, o, n, w, out):
 @kernel(
     void(
         const(uint8, 3),
-        const(uint64, 1),
-        const(int32, 1),
-        const(uint64, 2),
-        const(int64, 1),
+        *TREES,
         const(int32, 1),
         const(float64, 2),
         const(float64, 1),

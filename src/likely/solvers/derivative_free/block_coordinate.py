@@ -13,37 +13,22 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Float, PyTree
 
-from likely.core.rows import fill_absent
 from likely.solvers.flat import (
     empty_trace,
     flatten,
     max_abs,
-    record,
     trace_capacity,
-    unflatten_path,
     value_and_gradient,
 )
+from likely.solvers.full_batch import AbstractFullBatch, iterate, reason_to_stop
 from likely.solvers.second_order.lbfgs import LBFGS
 from likely.solvers.settings import Real, Whole, real, whole
-from likely.typing import (
-    DIVERGED,
-    GRADIENT,
-    PARAMETERS,
-    RUNNING,
-    STEP_LIMIT,
-    Batch,
-    Key,
-    Solution,
-    Solver,
-    State,
-    Status,
-    Trace,
-)
+from likely.typing import GRADIENT, PARAMETERS, RUNNING, Batch, Solution, Solver, State
 
 
-class BlockCoordinate(eqx.Module):
+class BlockCoordinate(AbstractFullBatch):
     """Minimise over one array of the model at a time.
 
     Args:
@@ -58,14 +43,51 @@ class BlockCoordinate(eqx.Module):
     tolerance: Real = real(1e-6)
     path: bool = eqx.field(static=True, default=False, kw_only=True)
 
-    def minimize(
-        self, objective, model, data: Batch, *, key: Key | None, state: State = None
+    @property
+    def capacity(self) -> int:
+        """The number of points of the trace."""
+        return trace_capacity(self.max_sweeps)
+
+    def solve(
+        self, objective, model, data: Batch, *, key, state, capacity: int
     ) -> Solution:
-        """Minimise the objective over the parameters of the model."""
-        capacity = trace_capacity(self.max_sweeps)
-        return _minimize(
-            self, objective, model, data, key=key, state=state, capacity=capacity
-        )
+        """Sweeps over the blocks until there is a reason to stop."""
+        params, static = eqx.partition(model, eqx.is_inexact_array)
+        leaves, treedef = jax.tree.flatten(params)
+        x, rebuild = flatten(model)
+        evaluate = value_and_gradient(objective, rebuild, data, key)
+
+        def flat(leaves: list[Array]) -> Float[Array, " p"]:
+            return flatten(jax.tree.unflatten(treedef, leaves))[0]
+
+        def evaluated(
+            leaves: list[Array], state: State, moved: Array | float
+        ) -> _Point:
+            (f, _), g = evaluate(flat(leaves), state)
+            return _Point(leaves, state, f, max_abs(g), jnp.asarray(moved, f.dtype))
+
+        def sweep(k, at: _Point):
+            leaves, state = list(at.leaves), at.state
+            for i in range(len(leaves)):
+                block = _Block(objective, leaves, i, treedef, static)
+                found = self.solver.minimize(
+                    block, leaves[i], data, key=key, state=state
+                )
+                leaves[i], state = found.model, found.state
+            moved = max_abs(flat(leaves) - flat(at.leaves))
+            new = evaluated(leaves, state, moved)
+            stays = moved == 0, PARAMETERS
+            level = new.gradient <= self.tolerance, GRADIENT
+            reason = reason_to_stop(k + 1, self.max_sweeps, new.f, stays, level)
+            return k + 1, reason, new, (at.f, at.gradient, at.moved, flat(at.leaves))
+
+        start = evaluated(leaves, state, jnp.nan)
+        trace = empty_trace(capacity, start.f.dtype, x if self.path else None)
+        run = iterate(sweep, start, RUNNING, trace)
+        last, x = run.at, flat(run.at.leaves)
+        value = jnp.where(run.reason == PARAMETERS, last.moved, last.gradient)
+        run = run.record(last.f, last.gradient, jnp.nan, x)
+        return run.solution(x, rebuild, last.state, last.f, value)
 
 
 class _Block(eqx.Module):
@@ -83,55 +105,10 @@ class _Block(eqx.Module):
         return self.objective(model, batch, key=key, state=state)
 
 
-class _Carry(NamedTuple):
-    k: Int[Array, ""]
-    reason: Int[Array, ""]
+class _Point(NamedTuple):
     leaves: list[Array]
     state: State
     f: Float[Array, ""]
     gradient: Float[Array, ""]
     moved: Float[Array, ""]
-    trace: Trace
-
-
-@eqx.filter_jit
-def _minimize(solver, objective, model, data, *, key, state, capacity: int) -> Solution:
-    data = fill_absent(data)
-    params, static = eqx.partition(model, eqx.is_inexact_array)
-    leaves, treedef = jax.tree.flatten(params)
-    x, rebuild = flatten(model)
-    evaluate = value_and_gradient(objective, rebuild, data, key)
-
-    def flat(leaves: list[Array]) -> Float[Array, " p"]:
-        return flatten(jax.tree.unflatten(treedef, leaves))[0]
-
-    def evaluate_at(leaves: list[Array], state: State):
-        (f, _), g = evaluate(flat(leaves), state)
-        return f, max_abs(g)
-
-    def advance(c: _Carry) -> _Carry:
-        trace = record(c.trace, c.k, c.f, c.gradient, c.moved, flat(c.leaves))
-        leaves, state = list(c.leaves), c.state
-        for i in range(len(leaves)):
-            block = _Block(objective, leaves, i, treedef, static)
-            found = solver.solver.minimize(block, leaves[i], data, key=key, state=state)
-            leaves[i], state = found.model, found.state
-        moved = max_abs(flat(leaves) - flat(c.leaves))
-        f, gradient = evaluate_at(leaves, state)
-        k = c.k + 1
-        reason = jnp.where(k >= solver.max_sweeps, STEP_LIMIT, RUNNING)
-        reason = jnp.where(moved == 0, PARAMETERS, reason)
-        reason = jnp.where(gradient <= solver.tolerance, GRADIENT, reason)
-        reason = jnp.where(jnp.isfinite(f), reason, DIVERGED)
-        return _Carry(k, reason, leaves, state, f, gradient, moved, trace)
-
-    f, gradient = evaluate_at(leaves, state)
-    trace = empty_trace(capacity, f.dtype, x if solver.path else None)
-    nan, running = jnp.full_like(f, jnp.nan), jnp.asarray(RUNNING)
-    start = _Carry(jnp.asarray(0), running, leaves, state, f, gradient, nan, trace)
-    c = jax.lax.while_loop(lambda c: c.reason == RUNNING, advance, start)
-    trace = record(c.trace, c.k, c.f, c.gradient, jnp.nan, flat(c.leaves))
-    value = jnp.where(c.reason == PARAMETERS, c.moved, c.gradient)
-    status = Status(c.reason, c.k, jnp.where(c.reason == DIVERGED, c.f, value))
-    solved = rebuild(flat(c.leaves))
-    return Solution(solved, c.state, c.f, unflatten_path(trace, rebuild), status)
+    """The largest change of a parameter in the sweep that led here."""

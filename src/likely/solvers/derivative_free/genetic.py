@@ -12,33 +12,16 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from likely.core.checks import InputError
-from likely.core.rows import fill_absent
-from likely.solvers.flat import (
-    empty_trace,
-    flatten,
-    record,
-    trace_capacity,
-    unflatten_path,
-)
+from likely.solvers.flat import empty_trace, flatten, trace_capacity
+from likely.solvers.full_batch import AbstractFullBatch, iterate, reason_to_stop
 from likely.solvers.settings import Real, Whole, real, whole
-from likely.typing import (
-    DIVERGED,
-    PARAMETERS,
-    RUNNING,
-    STEP_LIMIT,
-    Batch,
-    Key,
-    Solution,
-    State,
-    Status,
-    Trace,
-)
+from likely.typing import PARAMETERS, Batch, Key, Solution
 
 
-class Genetic(eqx.Module):
+class Genetic(AbstractFullBatch):
     """Selection, crossover and mutation of a population of parameters.
 
     Args:
@@ -72,70 +55,59 @@ class Genetic(eqx.Module):
                 "give at least 1 and fewer than all."
             )
 
-    def minimize(
-        self, objective, model, data: Batch, *, key: Key | None, state: State = None
+    @property
+    def capacity(self) -> int:
+        """The number of points of the trace."""
+        return trace_capacity(self.generations)
+
+    def solve(
+        self, objective, model, data: Batch, *, key, state, capacity: int
     ) -> Solution:
-        """Minimise the objective over the parameters of the model."""
+        """Generations until there is a reason to stop."""
         if key is None:
             raise InputError("a genetic algorithm draws random numbers; give it a key.")
-        capacity = trace_capacity(self.generations)
-        return _minimize(
-            self, objective, model, data, key=key, state=state, capacity=capacity
-        )
+        x, rebuild = flatten(model)
+        first, noise, later = jax.random.split(key, 3)
+
+        def loss(x: Float[Array, " p"]) -> Float[Array, ""]:
+            return objective(rebuild(x), data, key=noise, state=state)[0]
+
+        def ranked(X: Float[Array, "m p"]) -> _Population:
+            f = jax.vmap(loss)(X)
+            f = jnp.where(jnp.isfinite(f), f, jnp.inf)
+            order = jnp.argsort(f)
+            return _Population(X[order], f[order])
+
+        def check(k, at: _Population) -> Array:
+            small = at.spread <= self.tolerance
+            return reason_to_stop(k, self.generations, at.f[0], (small, PARAMETERS))
+
+        def generation(k, at: _Population):
+            children = _children(self, at.X, jax.random.fold_in(later, k))
+            new = ranked(jnp.concatenate([at.X[: self.elite], children]))
+            entry = at.f[0], jnp.nan, at.spread, at.X[0]
+            return k + 1, check(k + 1, new), new, entry
+
+        offsets = self.spread * jax.random.normal(first, (self.population - 1, len(x)))
+        offsets = offsets.astype(x.dtype)
+        start = ranked(jnp.concatenate([x[None], x[None] + offsets]))
+        trace = empty_trace(capacity, start.f.dtype, x if self.path else None)
+        run = iterate(generation, start, check(0, start), trace)
+        best, lowest, spread = run.at.X[0], run.at.f[0], run.at.spread
+        value = jnp.where(run.reason == PARAMETERS, spread, jnp.nan)
+        run = run.record(lowest, jnp.nan, spread, best)
+        return run.solution(best, rebuild, state, lowest, value)
 
 
-class _Carry(NamedTuple):
-    k: Int[Array, ""]
-    reason: Int[Array, ""]
+class _Population(NamedTuple):
     X: Float[Array, "m p"]
-    """The population, best first."""
+    """The members, best first."""
     f: Float[Array, " m"]
-    trace: Trace
 
-
-@eqx.filter_jit
-def _minimize(solver, objective, model, data, *, key, state, capacity: int) -> Solution:
-    x, rebuild = flatten(model)
-    data = fill_absent(data)
-    first, noise, later = jax.random.split(key, 3)
-
-    def loss(x: Float[Array, " p"]) -> Float[Array, ""]:
-        return objective(rebuild(x), data, key=noise, state=state)[0]
-
-    def ranked(X: Float[Array, "m p"]) -> tuple[Array, Array]:
-        f = jax.vmap(loss)(X)
-        f = jnp.where(jnp.isfinite(f), f, jnp.inf)
-        order = jnp.argsort(f)
-        return X[order], f[order]
-
-    def check(k, X, f) -> Array:
-        reason = jnp.where(k >= solver.generations, STEP_LIMIT, RUNNING)
-        small = jnp.max(X.std(0)) <= solver.tolerance
-        reason = jnp.where(small, PARAMETERS, reason)
-        return jnp.where(jnp.isfinite(f[0]), reason, DIVERGED)
-
-    def advance(c: _Carry) -> _Carry:
-        trace = record(c.trace, c.k, c.f[0], jnp.nan, jnp.max(c.X.std(0)), c.X[0])
-        children = _children(solver, c.X, jax.random.fold_in(later, c.k))
-        X, f = ranked(jnp.concatenate([c.X[: solver.elite], children]))
-        k = c.k + 1
-        return _Carry(k, check(k, X, f), X, f, trace)
-
-    offsets = solver.spread * jax.random.normal(first, (solver.population - 1, len(x)))
-    offsets = offsets.astype(x.dtype)
-    X, f = ranked(jnp.concatenate([x[None], x[None] + offsets]))
-    trace = empty_trace(capacity, f.dtype, x if solver.path else None)
-    zero = jnp.asarray(0)
-    start = _Carry(zero, check(zero, X, f), X, f, trace)
-    last = jax.lax.while_loop(lambda c: c.reason == RUNNING, advance, start)
-    best, spread = last.f[0], jnp.max(last.X.std(0))
-    trace = record(last.trace, last.k, best, jnp.nan, spread, last.X[0])
-    value = jnp.where(last.reason == PARAMETERS, spread, jnp.nan)
-    status = Status(
-        last.reason, last.k, jnp.where(last.reason == DIVERGED, best, value)
-    )
-    trace = unflatten_path(trace, rebuild)
-    return Solution(rebuild(last.X[0]), state, best, trace, status)
+    @property
+    def spread(self) -> Float[Array, ""]:
+        """The largest standard deviation of a parameter."""
+        return jnp.max(self.X.std(0))
 
 
 def _children(solver: Genetic, X: Float[Array, "m p"], key: Key) -> Float[Array, "c p"]:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, PyTree
 
-from likely.core.checks import InputError
+from likely.core.checks import InputError, check_choice
 from likely.solvers.first_order.averaging import AbstractAverage
 from likely.solvers.first_order.clipping import AbstractClip, norm
 from likely.solvers.first_order.noise import Perturbation
@@ -112,7 +112,7 @@ class GradientDescent(AbstractFirstOrder):
     step: str = eqx.field(static=True, default="plain")
 
     def __check_init__(self):
-        _check("step", self.step, ("plain", "unit"))
+        check_choice("step", self.step, ("plain", "unit"))
 
     def transform(self, rate):
         if self.step == "plain":
@@ -121,7 +121,18 @@ class GradientDescent(AbstractFirstOrder):
         return optax.chain(unit, optax.scale(-rate))
 
 
-class Momentum(AbstractFirstOrder):
+class AbstractMomentum(AbstractFirstOrder):
+    """Gradient descent with momentum, in one of two forms of the average."""
+
+    rate: AbstractSchedule = _rate(0.01)
+    decay: Real = real(0.9)
+    form: str = eqx.field(static=True, default="velocity")
+
+    def __check_init__(self):
+        check_choice("form", self.form, ("velocity", "averaged"))
+
+
+class Momentum(AbstractMomentum):
     r"""Gradient descent with momentum over about 1/(1 − γ) steps.
 
     `form="velocity"`: $v \leftarrow γv - η_t g$, $θ \leftarrow θ + v$; each gradient
@@ -129,33 +140,19 @@ class Momentum(AbstractFirstOrder):
     $θ \leftarrow θ - η_t m$.
     """
 
-    rate: AbstractSchedule = _rate(0.01)
-    decay: Real = real(0.9)
-    form: str = eqx.field(static=True, default="velocity")
-
-    def __check_init__(self):
-        _check("form", self.form, ("velocity", "averaged"))
-
     def transform(self, rate):
         if self.form == "velocity":
             return optax.chain(optax.scale(-rate), optax.trace(self.decay))
         return optax.chain(optax.ema(self.decay, debias=False), optax.scale(-rate))
 
 
-class Nesterov(AbstractFirstOrder):
+class Nesterov(AbstractMomentum):
     r"""Momentum with the gradient at the point ahead, $θ - γν$.
 
     $ν \leftarrow γν + η\,\nabla f(θ - γν)$, $θ \leftarrow θ - ν$; the averaged form has
     $η(1-γ)$ for η. The parameters here are the points ahead, $φ = θ - γν$, for which
     the same sequence reads $φ \leftarrow φ - (γν + η g(φ))$ with the new ν.
     """
-
-    rate: AbstractSchedule = _rate(0.01)
-    decay: Real = real(0.9)
-    form: str = eqx.field(static=True, default="velocity")
-
-    def __check_init__(self):
-        _check("form", self.form, ("velocity", "averaged"))
 
     def transform(self, rate):
         if self.form == "averaged":
@@ -218,7 +215,7 @@ class AdamW(AbstractFirstOrder):
     on: str = eqx.field(static=True, default="weight")
 
     def __check_init__(self):
-        _check("on", self.on, ("weight", "all"))
+        check_choice("on", self.on, ("weight", "all"))
 
     def transform(self, rate):
         scaled = optax.scale_by_adam(self.decay, self.decay_square, self.epsilon)
@@ -247,8 +244,3 @@ def steepest(g: PyTree) -> PyTree:
 def descends(direction: PyTree, g: PyTree) -> Bool[Array, ""]:
     """Whether the loss falls along a direction: its angle with g exceeds π/2."""
     return jnp.asarray(optax.tree.vdot(direction, g)) < 0
-
-
-def _check(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise InputError(f"{name} is {value!r}; give one of {', '.join(known)}.")

@@ -26,7 +26,7 @@ from likely.solvers.flat import (
     record,
     value_and_gradient,
 )
-from likely.solvers.second_order.pointwise import curvature
+from likely.solvers.second_order.pointwise import penalty_curvature, working_response
 from likely.typing import (
     EXACT,
     JITTERED,
@@ -68,12 +68,8 @@ class LeastSquares(eqx.Module):
 @eqx.filter_jit
 def _minimize(decomposition: str, objective, model, data, *, key, state) -> Solution:
     data = fill_absent(data)
-    A, B = model.design(data.x), model.coefficients
-    eta, _ = model(data.x, w=data.w, key=key, state=state)
-    g, h = curvature(objective, eta, data.y)
-    h = jnp.diagonal(h, axis1=1, axis2=2)  # (n, k)
-    z = A @ B - g / h  # the working response, less an offset if the model has one
-    P = _penalty_curvature(objective, model) * data.w.sum()
+    A, z, h = working_response(objective, model, data, key, state)
+    P = penalty_curvature(objective, model, model.coefficients) * data.w.sum()
 
     def column(z: Float[Array, " n"], h: Float[Array, " n"], P: Float[Array, " p"]):
         found = lstsq(A, z[:, None], data.w * h, P, decomposition=decomposition)
@@ -91,16 +87,6 @@ def _minimize(decomposition: str, objective, model, data, *, key, state) -> Solu
     points = (model, model.with_coefficients(B))
     sizes = model.with_coefficients(size)
     return _finish(objective, points, sizes, data, (reason, key, state))
-
-
-def _penalty_curvature(objective, model) -> Float[Array, "p k"]:
-    """Second derivatives of a penalty that is a sum over coefficients."""
-
-    def gradient(B: Float[Array, "p k"]):
-        return jax.grad(lambda B: objective.penalty(model.with_coefficients(B)))(B)
-
-    B = model.coefficients
-    return jax.jvp(gradient, (B,), (jnp.ones_like(B),))[1]
 
 
 def _finish(objective, points, sizes, data, rest) -> Solution:

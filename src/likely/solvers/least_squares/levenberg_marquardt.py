@@ -22,18 +22,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from likely.core.rows import fill_absent
 from likely.solvers.flat import (
     empty_trace,
     flatten,
     max_abs,
-    record,
     reuse_key,
     trace_capacity,
-    unflatten_path,
 )
+from likely.solvers.full_batch import AbstractFullBatch, iterate, reason_to_stop
 from likely.solvers.second_order.pointwise import curvature
-from likely.solvers.settings import Real, Whole, as_real, as_whole
+from likely.solvers.settings import Real, Whole, real, whole
 from likely.typing import (
     DIVERGED,
     GRADIENT,
@@ -41,14 +39,9 @@ from likely.typing import (
     ROUNDING,
     RUNNING,
     STALLED,
-    STEP_LIMIT,
     UNDETERMINED,
     Batch,
-    Key,
     Solution,
-    State,
-    Status,
-    Trace,
 )
 
 MIN_GAIN = 1e-4
@@ -56,7 +49,7 @@ MIN_GAIN = 1e-4
 DAMPING_ITERATIONS = 20
 
 
-class LevenbergMarquardt(eqx.Module):
+class LevenbergMarquardt(AbstractFullBatch):
     """Damped Gauss-Newton steps for any model under an objective quadratic in η.
 
     Args:
@@ -68,29 +61,39 @@ class LevenbergMarquardt(eqx.Module):
         path: whether the trace keeps the parameters of each step.
     """
 
-    max_steps: Whole
-    tolerance: Real
-    trust: Real
-    path: bool = eqx.field(static=True)
-    capacity: int = eqx.field(static=True)
+    max_steps: Whole = whole(4000)
+    tolerance: Real = real(1e-12)
+    trust: Real = real(1.0)
+    path: bool = eqx.field(static=True, default=False, kw_only=True)
+    capacity: int = eqx.field(static=True, init=False)
 
-    def __init__(
-        self,
-        max_steps: int | Whole = 4000,
-        tolerance: float | Real = 1e-12,
-        trust: float | Real = 1.0,
-        *,
-        path: bool = False,
-    ):
-        self.max_steps, self.tolerance = as_whole(max_steps), as_real(tolerance)
-        self.trust, self.path = as_real(trust), path
-        self.capacity = trace_capacity(max_steps)
+    def __post_init__(self):
+        self.capacity = trace_capacity(self.max_steps)
 
-    def minimize(
-        self, objective, model, data: Batch, *, key: Key | None, state: State = None
+    def solve(
+        self, objective, model, data: Batch, *, key, state, capacity: int
     ) -> Solution:
-        """Minimise the objective over the parameters of the model."""
-        return _minimize(self, objective, model, data, key=key, state=state)
+        """Steps until there is a reason to stop; singular Jacobians are found at the end."""
+        x, rebuild = flatten(model)
+        local = _linearised(objective, rebuild, data, key, state)
+        at, zero = local(x), jnp.zeros((), x.dtype)
+        length = jnp.linalg.norm(at.scales * x)
+        trust = zero + self.trust * jnp.where(length > 0, length, 1.0)
+        start = _Carry(at, at.scales, trust, moved=zero, undamped=zero + jnp.inf)
+        trace = empty_trace(capacity, x.dtype, x if self.path else None)
+        run = iterate(
+            lambda k, c: _step(self, local, k, c), start, _check(self, at, 0), trace
+        )
+        at, reason = run.at.at, run.reason
+        singular = _singular(at.J / at.norms[None])
+        singular |= (reason != GRADIENT) & _singular(at.J / run.at.D[None])
+        reason = jnp.where(singular & (reason != DIVERGED), UNDETERMINED, reason)
+        value = jnp.where(reason == PARAMETERS, run.at.moved, max_abs(at.g))
+        run = run._replace(reason=reason).record(at.f, max_abs(at.g), jnp.nan, at.x)
+        loss, state = objective(rebuild(at.x), data, key=reuse_key(key), state=state)
+        found = run.solution(at.x, rebuild, state, at.f, value)
+        losses = found.trace.loss + (loss - at.f)  # the part that is constant in x
+        return eqx.tree_at(lambda s: (s.loss, s.trace.loss), found, (loss, losses))
 
 
 class Local(NamedTuple):
@@ -148,33 +151,12 @@ class Local(NamedTuple):
 
 
 class _Carry(NamedTuple):
-    k: Int[Array, ""]
-    reason: Int[Array, ""]
     at: Local
     D: Float[Array, " p"]
     trust: Float[Array, ""]
     moved: Float[Array, ""]
     undamped: Float[Array, ""]
     """The relative size of the last undamped step, once decreases are below rounding."""
-    trace: Trace
-
-
-@eqx.filter_jit
-def _minimize(
-    solver: LevenbergMarquardt, objective, model, data, *, key, state
-) -> Solution:
-    x, rebuild = flatten(model)
-    data = fill_absent(data)
-    local = _linearised(objective, rebuild, data, key, state)
-    last = _iterate(solver, local, local(x))
-    loss, state = objective(rebuild(last.at.x), data, key=reuse_key(key), state=state)
-    value = jnp.where(last.reason == DIVERGED, last.at.f, max_abs(last.at.g))
-    value = jnp.where(last.reason == PARAMETERS, last.moved, value)
-    status = Status(last.reason, last.k, value)
-    trace = unflatten_path(last.trace, rebuild)
-    constant = loss - last.at.f  # the part of the loss that does not depend on x
-    trace = eqx.tree_at(lambda t: t.loss, trace, trace.loss + constant)
-    return Solution(rebuild(last.at.x), state, loss, trace, status)
 
 
 def _linearised(
@@ -208,36 +190,10 @@ def _linearised(
     return local
 
 
-def _iterate(solver: LevenbergMarquardt, local, start: Local) -> _Carry:
-    """Steps until there is a reason to stop; singular Jacobians are found at the end."""
-    x, zero = start.x, jnp.zeros((), start.x.dtype)
-    length = jnp.linalg.norm(start.scales * x)
-    first = _Carry(
-        k=jnp.asarray(0),
-        reason=_check(solver, start, 0),
-        at=start,
-        D=start.scales,
-        trust=zero + solver.trust * jnp.where(length > 0, length, 1.0),
-        moved=zero,
-        undamped=zero + jnp.inf,
-        trace=empty_trace(solver.capacity, x.dtype, x if solver.path else None),
-    )
-    last = jax.lax.while_loop(
-        lambda c: c.reason == RUNNING, lambda c: _advance(solver, local, c), first
-    )
-    at, reason = last.at, last.reason
-    stopped_early = reason != GRADIENT
-    singular = _singular(at.J / at.norms[None])
-    singular |= stopped_early & _singular(at.J / last.D[None])
-    reason = jnp.where(singular & (reason != DIVERGED), UNDETERMINED, reason)
-    trace = record(last.trace, last.k, at.f, max_abs(at.g), jnp.nan, at.x)
-    return last._replace(trace=trace, reason=reason)
-
-
-def _advance(solver: LevenbergMarquardt, local, c: _Carry) -> _Carry:
+def _step(solver: LevenbergMarquardt, local, k, c: _Carry):
     """Try a step, accept it if the decrease is large enough, adapt the radius."""
-    at, k, eps = c.at, c.k + 1, jnp.finfo(c.at.x.dtype).eps
-    step = _step(at, c.D, c.trust)
+    at, k, eps = c.at, k + 1, jnp.finfo(c.at.x.dtype).eps
+    step = _damped_step(at, c.D, c.trust)
     hidden = step.predicted <= at.noise
     d = jnp.where(hidden, step.undamped, step.d)
     new = local(at.x + d)
@@ -254,16 +210,15 @@ def _advance(solver: LevenbergMarquardt, local, c: _Carry) -> _Carry:
     failed = ~ok & ((hidden & finite) | (c.trust <= eps * size))
     failure = jnp.where(at.cosine <= eps**0.25, ROUNDING, STALLED)
     trust = jnp.where(k == 1, jnp.minimum(c.trust, length), c.trust)
-    return _Carry(
-        k=k,
-        reason=jnp.where(failed, failure, reason),
+    new = _Carry(
         at=here,
         D=jnp.maximum(c.D, here.scales),
         trust=_adapt_radius(trust, length, step, decrease),
         moved=moved,
         undamped=jnp.where(hidden, moved, c.undamped),
-        trace=record(c.trace, c.k, at.f, max_abs(at.g), jnp.linalg.norm(d), at.x),
     )
+    entry = at.f, max_abs(at.g), jnp.linalg.norm(d), at.x
+    return k, jnp.where(failed, failure, reason), new, entry
 
 
 def _adapt_radius(trust, length, step: "_Step", decrease) -> Float[Array, ""]:
@@ -287,7 +242,7 @@ class _Step(NamedTuple):
     """Whether d is the Gauss-Newton step."""
 
 
-def _step(at: Local, D: Float[Array, " p"], trust) -> _Step:
+def _damped_step(at: Local, D: Float[Array, " p"], trust) -> _Step:
     """argmin over d of ‖r + Jd‖² with ‖Dd‖ ≤ Δ."""
     U, s, Vt = jnp.linalg.svd(at.J / D[None], full_matrices=False)
     c = at.r @ U
@@ -333,6 +288,5 @@ def _singular(J: Float[Array, "q p"]) -> Bool[Array, ""]:
 
 def _check(solver: LevenbergMarquardt, at: Local, k) -> Int[Array, ""]:
     """Why to stop here, or RUNNING."""
-    limit = jnp.where(k >= solver.max_steps, STEP_LIMIT, RUNNING)
-    reason = jnp.where(at.cosine <= solver.tolerance, GRADIENT, limit)
-    return jnp.where(jnp.all(jnp.isfinite(at.T)), reason, DIVERGED)
+    level = at.cosine <= solver.tolerance, GRADIENT
+    return reason_to_stop(k, solver.max_steps, at.T, level)

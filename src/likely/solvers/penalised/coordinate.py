@@ -14,31 +14,19 @@ for a path of penalties outside of one `lasso_path` is faster.
 
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from likely.core.linalg import weighted_gram
-from likely.core.rows import fill_absent
-from likely.solvers.flat import empty_trace, record, trace_capacity
-from likely.solvers.second_order.pointwise import curvature
+from likely.solvers.flat import empty_trace, trace_capacity
+from likely.solvers.full_batch import AbstractFullBatch, iterate, reason_to_stop
+from likely.solvers.second_order.pointwise import penalty_curvature, working_response
 from likely.solvers.settings import Real, Whole, real, whole
-from likely.typing import (
-    DIVERGED,
-    GAP,
-    GRADIENT,
-    RUNNING,
-    STEP_LIMIT,
-    Batch,
-    Key,
-    Solution,
-    State,
-    Status,
-)
+from likely.typing import GAP, GRADIENT, RUNNING, Batch, Solution
 
 
-class CoordinateDescent(eqx.Module):
+class CoordinateDescent(AbstractFullBatch):
     """Coordinate descent for a `LinearModel`.
 
     The objective is `Separable`, quadratic in η, and `Proximable` with a penalty that is
@@ -53,14 +41,60 @@ class CoordinateDescent(eqx.Module):
     max_sweeps: Whole = whole(10_000)
     tolerance: Real = real(1e-8)
 
-    def minimize(
-        self, objective, model, data: Batch, *, key: Key | None, state: State = None
+    @property
+    def capacity(self) -> int:
+        """The number of points of the trace."""
+        return trace_capacity(self.max_sweeps)
+
+    def solve(
+        self, objective, model, data: Batch, *, key, state, capacity: int
     ) -> Solution:
-        """Minimise the objective over the coefficients of the model."""
-        capacity = trace_capacity(self.max_sweeps)
-        return _minimize(
-            self, objective, model, data, key=key, state=state, capacity=capacity
-        )
+        """Sweeps over the coefficients until there is a reason to stop."""
+        problems = _problems(objective, model, data, key, state)
+
+        def loss(B: Float[Array, "p k"]) -> Float[Array, ""]:
+            return objective(model.with_coefficients(B), data, key=key, state=state)[0]
+
+        def check(problem: Problem, b, q):
+            certified = ((problem.t == 0) & (problem.r == 0)).sum() <= 1  # an intercept
+            gap, slope = problem.gap(b, q), problem.subgradient(b, q)
+            largest = jnp.max(jnp.abs(problem.c))
+            done = jnp.where(
+                certified,
+                gap <= self.tolerance * problem.yy / 2,
+                slope <= self.tolerance * largest,
+            )
+            return done, jnp.where(certified, gap, slope), slope, certified
+
+        def sweep(k, at: _Point):
+            B, Q = jax.vmap(Problem.sweep, (0, 1, 1), (1, 1))(problems, at.B, at.Q)
+            done, value, slope, certified = jax.vmap(check, (0, 1, 1))(problems, B, Q)
+            f, moved = loss(B), jnp.max(jnp.abs(B - at.B))
+            reached = done.all(), jnp.where(certified.all(), GAP, GRADIENT)
+            reason = reason_to_stop(k + 1, self.max_sweeps, f, reached)
+            value = jnp.where(done.all(), value.max(), slope.max())
+            new = _Point(B, Q, f, slope.max(), moved, value)
+            return k + 1, reason, new, (at.f, at.slope, at.moved)
+
+        B = model.coefficients
+        Q = problems.c.T - jax.vmap(jnp.matmul, (0, 1), 1)(problems.G, B)
+        f, nan = loss(B), jnp.full((), jnp.nan, B.dtype)
+        start, trace = _Point(B, Q, f, nan, nan, nan), empty_trace(capacity, f.dtype)
+        run = iterate(sweep, start, RUNNING, trace)
+        last, run = run.at, run.record(run.at.f, run.at.slope, run.at.moved)
+        return run.solution(last.B, model.with_coefficients, state, last.f, last.value)
+
+
+class _Point(NamedTuple):
+    B: Float[Array, "p k"]
+    Q: Float[Array, "p k"]
+    f: Float[Array, ""]
+    slope: Float[Array, ""]
+    """The largest entry of the smallest subgradient."""
+    moved: Float[Array, ""]
+    """The largest change of a coefficient in the sweep that led here."""
+    value: Float[Array, ""]
+    """The duality gap where it decided, else the slope."""
 
 
 class Problem(NamedTuple):
@@ -110,69 +144,17 @@ class Problem(NamedTuple):
         return jnp.max(jnp.where(b == 0, at_zero, jnp.abs(g + self.t * jnp.sign(b))))
 
 
-@eqx.filter_jit
-def _minimize(solver, objective, model, data, *, key, state, capacity: int) -> Solution:
-    data = fill_absent(data)
-    problems = _problems(objective, model, data, key, state)
-    B = model.coefficients
-
-    def loss(B: Float[Array, "p k"]) -> Float[Array, ""]:
-        return objective(model.with_coefficients(B), data, key=key, state=state)[0]
-
-    def check(problem: Problem, b, q):
-        certified = ((problem.t == 0) & (problem.r == 0)).sum() <= 1  # an intercept
-        gap, slope = problem.gap(b, q), problem.subgradient(b, q)
-        largest = jnp.max(jnp.abs(problem.c))
-        done = jnp.where(
-            certified,
-            gap <= solver.tolerance * problem.yy / 2,
-            slope <= solver.tolerance * largest,
-        )
-        return done, jnp.where(certified, gap, slope), slope, certified
-
-    def advance(carry):
-        k, _, B, Q, trace, _ = carry
-        moved, Q = jax.vmap(Problem.sweep, (0, 1, 1), (1, 1))(problems, B, Q)
-        done, value, slope, certified = jax.vmap(check, (0, 1, 1))(problems, moved, Q)
-        f, k = loss(moved), k + 1
-        reason = jnp.where(k >= solver.max_sweeps, STEP_LIMIT, RUNNING)
-        reached = jnp.where(certified.all(), GAP, GRADIENT)
-        reason = jnp.where(done.all(), reached, reason)
-        reason = jnp.where(jnp.isfinite(f), reason, DIVERGED)
-        value = jnp.where(done.all(), value.max(), slope.max())
-        trace = record(trace, k, f, slope.max(), jnp.max(jnp.abs(moved - B)))
-        return k, reason, moved, Q, trace, jnp.where(jnp.isfinite(f), value, f)
-
-    Q = problems.c.T - jax.vmap(jnp.matmul, (0, 1), 1)(problems.G, B)
-    f = loss(B)
-    trace = record(empty_trace(capacity, f.dtype), 0, f, jnp.nan, jnp.nan)
-    start = (jnp.asarray(0), jnp.asarray(RUNNING), B, Q, trace, f)
-    k, reason, B, _, trace, value = jax.lax.while_loop(
-        lambda c: c[1] == RUNNING, advance, start
-    )
-    status = Status(reason, k, value)
-    return Solution(model.with_coefficients(B), state, loss(B), trace, status)
-
-
 def _problems(objective, model, data: Batch, key, state) -> Problem:
     """The problems of all columns of coefficients, stacked."""
-    A, B = model.design(data.x), model.coefficients
-    eta, _ = model(data.x, w=data.w, key=key, state=state)
-    g, h = curvature(objective, eta, data.y)
-    h = jnp.diagonal(h, axis1=1, axis2=2)
-    z = A @ B - g / h
-    total = data.w.sum()
+    A, z, h = working_response(objective, model, data, key, state)
+    ones, total = jnp.ones_like(model.coefficients), data.w.sum()
 
     def prox(step):
-        ones = model.with_coefficients(jnp.ones_like(B))
-        return objective.prox(ones, step).coefficients
+        return objective.prox(model.with_coefficients(ones), step).coefficients
 
-    def penalty_gradient(B):
-        return jax.grad(lambda B: objective.penalty(model.with_coefficients(B)))(B)
-
-    zero, one = jnp.zeros((), B.dtype), jnp.ones((), B.dtype)
+    zero, one = jnp.zeros((), ones.dtype), jnp.ones((), ones.dtype)
     t = -jax.jvp(prox, (zero,), (one,))[1]
-    r = jax.jvp(penalty_gradient, (jnp.ones_like(B),), (jnp.ones_like(B),))[1]
+    r = penalty_curvature(objective, model, ones)
 
     def column(z, h, t, r) -> Problem:
         weight = data.w * h / total

@@ -16,37 +16,19 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
-from likely.core.rows import fill_absent
-from likely.solvers.flat import (
-    empty_trace,
-    flatten,
-    max_abs,
-    record,
-    trace_capacity,
-    unflatten_path,
-)
+from likely.solvers.flat import empty_trace, flatten, max_abs, trace_capacity
+from likely.solvers.full_batch import AbstractFullBatch, iterate, reason_to_stop
 from likely.solvers.settings import Real, Whole, real, whole
-from likely.typing import (
-    DIVERGED,
-    GRADIENT,
-    RUNNING,
-    STEP_LIMIT,
-    Batch,
-    Key,
-    Solution,
-    State,
-    Status,
-    Trace,
-)
+from likely.typing import DIVERGED, GRADIENT, RUNNING, Batch, Key, Solution, State
 
 GROWTH = 1.1
 """Factor of the step size after a step that needed no halving."""
 MAX_HALVINGS = 60
 
 
-class ProximalGradient(eqx.Module):
+class ProximalGradient(AbstractFullBatch):
     """ISTA, or with `accelerate` FISTA with restarts, for `Proximable` objectives.
 
     Args:
@@ -61,14 +43,39 @@ class ProximalGradient(eqx.Module):
     accelerate: bool = eqx.field(static=True, default=True)
     path: bool = eqx.field(static=True, default=False, kw_only=True)
 
-    def minimize(
-        self, objective, model, data: Batch, *, key: Key | None, state: State = None
+    @property
+    def capacity(self) -> int:
+        """The number of points of the trace."""
+        return trace_capacity(self.max_steps)
+
+    def solve(
+        self, objective, model, data: Batch, *, key, state, capacity: int
     ) -> Solution:
-        """Minimise the objective over the parameters of the model."""
-        capacity = trace_capacity(self.max_steps)
-        return _minimize(
-            self, objective, model, data, key=key, state=state, capacity=capacity
-        )
+        """Proximal steps until there is a reason to stop."""
+        x, rebuild = flatten(model)
+        split = _Split(objective, rebuild, data, key)
+
+        def step(k, c: _Carry):
+            f, g = jax.value_and_grad(lambda y: split.smooth(y, c.at.state)[0])(c.y)
+            s, new, above = split.search(c.y, g, f, c.s, c.at.state)
+            gradient = max_abs((c.y - new.x) / s)
+            y, momentum = (
+                _extrapolate(c, new.x) if self.accelerate else (new.x, c.momentum)
+            )
+            level = gradient <= self.tolerance, GRADIENT
+            reason = reason_to_stop(k + 1, self.max_steps, new.loss, level)
+            entry = c.at.loss, gradient, s, c.at.x
+            s = jnp.where(above, GROWTH * s, s)
+            return k + 1, reason, _Carry(new, y, momentum, s, gradient), entry
+
+        at = _Trial(x, split.smooth(x, state)[0], *split.total(x, state))
+        one = jnp.ones((), at.loss.dtype)
+        trace = empty_trace(capacity, at.loss.dtype, x if self.path else None)
+        reason = jnp.where(jnp.isfinite(at.loss), RUNNING, DIVERGED)
+        run = iterate(step, _Carry(at, x, one, one, jnp.inf * one), reason, trace)
+        at, gradient = run.at.at, run.at.gradient
+        run = run.record(at.loss, gradient, jnp.nan, at.x)
+        return run.solution(at.x, rebuild, at.state, at.loss, gradient)
 
 
 class _Trial(NamedTuple):
@@ -119,49 +126,12 @@ class _Split(NamedTuple):
 
 
 class _Carry(NamedTuple):
-    k: Int[Array, ""]
-    reason: Int[Array, ""]
     at: _Trial
     y: Float[Array, " p"]
     momentum: Float[Array, ""]
     s: Float[Array, ""]
     gradient: Float[Array, ""]
     """The largest entry of the generalised gradient."""
-    trace: Trace
-
-
-@eqx.filter_jit
-def _minimize(solver, objective, model, data, *, key, state, capacity: int) -> Solution:
-    x, rebuild = flatten(model)
-    split = _Split(objective, rebuild, fill_absent(data), key)
-
-    def advance(c: _Carry) -> _Carry:
-        f, g = jax.value_and_grad(lambda y: split.smooth(y, c.at.state)[0])(c.y)
-        s, new, above = split.search(c.y, g, f, c.s, c.at.state)
-        gradient = max_abs((c.y - new.x) / s)
-        y, momentum = (
-            _extrapolate(c, new.x) if solver.accelerate else (new.x, c.momentum)
-        )
-        k = c.k + 1
-        reason = jnp.where(k >= solver.max_steps, STEP_LIMIT, RUNNING)
-        reason = jnp.where(gradient <= solver.tolerance, GRADIENT, reason)
-        reason = jnp.where(jnp.isfinite(new.loss), reason, DIVERGED)
-        trace = record(c.trace, c.k, c.at.loss, gradient, s, c.at.x)
-        s = jnp.where(above, GROWTH * s, s)
-        return _Carry(k, reason, new, y, momentum, s, gradient, trace)
-
-    at = _Trial(x, split.smooth(x, state)[0], *split.total(x, state))
-    one = jnp.ones((), at.loss.dtype)
-    trace = empty_trace(capacity, at.loss.dtype, x if solver.path else None)
-    reason = jnp.where(jnp.isfinite(at.loss), RUNNING, DIVERGED)
-    start = _Carry(jnp.asarray(0), reason, at, x, one, one, jnp.inf * one, trace)
-    last = jax.lax.while_loop(lambda c: c.reason == RUNNING, advance, start)
-    at = last.at
-    trace = record(last.trace, last.k, at.loss, last.gradient, jnp.nan, at.x)
-    value = jnp.where(last.reason == DIVERGED, at.loss, last.gradient)
-    status = Status(last.reason, last.k, value)
-    trace = unflatten_path(trace, rebuild)
-    return Solution(rebuild(at.x), at.state, at.loss, trace, status)
 
 
 def _extrapolate(c: _Carry, x: Float[Array, " p"]) -> tuple[Array, Array]:

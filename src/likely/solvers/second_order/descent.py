@@ -19,19 +19,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from likely.core.checks import InputError
-from likely.core.rows import fill_absent
+from likely.core.checks import check_choice
 from likely.solvers.flat import (
     empty_trace,
     flatten,
     max_abs,
-    record,
     trace_capacity,
-    unflatten_path,
     value_and_gradient,
 )
+from likely.solvers.full_batch import AbstractFullBatch, iterate
 from likely.solvers.second_order.line_search import SEARCHES, Point
-from likely.solvers.settings import Real, Whole, as_real, as_whole
+from likely.solvers.settings import Real, Whole, real, whole
 from likely.typing import (
     DIVERGED,
     GRADIENT,
@@ -40,11 +38,7 @@ from likely.typing import (
     STALLED,
     STEP_LIMIT,
     Batch,
-    Key,
     Solution,
-    State,
-    Status,
-    Trace,
 )
 
 MAX_IDLE_STEPS = 5
@@ -89,47 +83,43 @@ class Rules(eqx.Module):
         path: whether the trace keeps the parameters of each step.
     """
 
-    max_steps: Whole
-    tolerance: Real
+    max_steps: Whole = whole()
+    tolerance: Real = real()
     search: str = eqx.field(static=True)
     path: bool = eqx.field(static=True)
-    capacity: int = eqx.field(static=True)
+    capacity: int = eqx.field(static=True, init=False)
 
-    def __init__(self, max_steps, tolerance, search: str, path: bool):
-        if search not in SEARCHES:
-            known = ", ".join(sorted(SEARCHES))
-            raise InputError(f"search is {search!r}; give one of {known}.")
-        self.max_steps, self.tolerance = as_whole(max_steps), as_real(tolerance)
-        self.search, self.path, self.capacity = search, path, trace_capacity(max_steps)
+    def __post_init__(self):
+        check_choice("search", self.search, SEARCHES)
+        self.capacity = trace_capacity(self.max_steps)
 
 
-class AbstractDescent(AbstractMethod):
-    """A solver whose method needs gradients alone."""
+class AbstractRuledSolver(AbstractFullBatch):
+    """A solver with a line search."""
 
     rules: eqx.AbstractVar[Rules]
+
+    @property
+    def capacity(self) -> int:
+        """The number of points of the trace."""
+        return self.rules.capacity
+
+
+class AbstractDescent(AbstractRuledSolver, AbstractMethod):
+    """A solver whose method needs gradients alone."""
+
     checks_curvature: ClassVar[bool] = False
 
-    def minimize(
-        self, objective, model, data: Batch, *, key: Key | None, state: State = None
+    def solve(
+        self, objective, model, data: Batch, *, key, state, capacity: int
     ) -> Solution:
-        """Minimise the objective over the parameters of the model."""
-        return _minimize(self, objective, model, data, key=key, state=state)
-
-
-@eqx.filter_jit
-def _minimize(
-    solver: AbstractDescent, objective, model, data, *, key, state
-) -> Solution:
-    x, rebuild = flatten(model)
-    evaluate = value_and_gradient(objective, rebuild, fill_absent(data), key)
-    at, trace, status = descend(solver, evaluate, x, state, solver.rules)
-    trace = unflatten_path(trace, rebuild)
-    return Solution(rebuild(at.x), at.state, at.f, trace, status)
+        """Steps of the method until there is a reason to stop."""
+        x, rebuild = flatten(model)
+        evaluate = value_and_gradient(objective, rebuild, data, key)
+        return descend(self, evaluate, x, rebuild, state, self.rules)
 
 
 class _Carry(NamedTuple):
-    k: Int[Array, ""]
-    reason: Int[Array, ""]
     point: Point
     memory: PyTree
     reset: Bool[Array, ""]
@@ -138,16 +128,16 @@ class _Carry(NamedTuple):
     """The smallest gradient so far (its largest entry)."""
     idle: Int[Array, ""]
     """Steps since then, once decreases are below rounding."""
-    trace: Trace
 
 
-def descend(
+def descend(  # noqa: PLR0917
     method: AbstractMethod,
     evaluate: Callable,
     x: Float[Array, " p"],
+    rebuild: Callable,
     state,
     rules: Rules,
-) -> tuple[Point, Trace, Status]:
+) -> Solution:
     """Steps from x until there is a reason to stop."""
     (f, state), g = evaluate(x, state)
     start = Point(x, f, g, state)
@@ -157,15 +147,14 @@ def descend(
         done = jnp.where(flat & (not method.checks_curvature), GRADIENT, RUNNING)
         return jnp.where(jnp.isfinite(at.f), done, DIVERGED)
 
-    def advance(c: _Carry) -> _Carry:
+    def step(k, c: _Carry):
         at = c.point
         d, t, convex = method.direction(c.memory, at)
         d = jnp.where(at.g @ d > 0, -d, d)
         slope = at.g @ d
         found = SEARCHES[rules.search](evaluate, at, d, slope, t)
         new = jax.tree.map(lambda a, b: jnp.where(found.ok, a, b), found.point, at)
-        k = c.k + found.ok
-        limit = jnp.where(k >= rules.max_steps, STEP_LIMIT, RUNNING)
+        limit = jnp.where(k + found.ok >= rules.max_steps, STEP_LIMIT, RUNNING)
         reason = check(new)
         reason = jnp.where(reason == RUNNING, limit, reason)
         hidden = _hidden_by_rounding(slope, at.f)
@@ -177,36 +166,26 @@ def descend(
             done = convex & (max_abs(at.g) <= rules.tolerance)
             found = found._replace(ok=found.ok & ~done)
             new = jax.tree.map(lambda a, b: jnp.where(done, b, a), new, at)
-            k = jnp.where(done, c.k, k)
             failed = jnp.where(done, GRADIENT, failed)
         learned, initial = method.learn(c.memory, at, new), method.init(x)
-        return _Carry(
-            k,
-            jnp.where(found.ok, reason, failed),
-            new,
-            jax.tree.map(lambda a, b: jnp.where(found.ok, a, b), learned, initial),
-            ~found.ok,
-            jnp.minimum(c.best, max_abs(new.g)),
-            idle,
-            record(c.trace, c.k, at.f, max_abs(at.g), found.step, at.x),
-        )
+        memory = jax.tree.map(lambda a, b: jnp.where(found.ok, a, b), learned, initial)
+        best = jnp.minimum(c.best, max_abs(new.g))
+        reason = jnp.where(found.ok, reason, failed)
+        entry = at.f, max_abs(at.g), found.step, at.x
+        return k + found.ok, reason, _Carry(new, memory, ~found.ok, best, idle), entry
 
     trace = empty_trace(rules.capacity, f.dtype, x if rules.path else None)
     first = _Carry(
-        k=jnp.asarray(0),
-        reason=check(start),
-        point=start,
-        memory=method.init(x),
+        start,
+        method.init(x),
         reset=jnp.asarray(True),
         best=max_abs(g),
         idle=jnp.asarray(0),
-        trace=trace,
     )
-    last = jax.lax.while_loop(lambda c: c.reason == RUNNING, advance, first)
-    at, slope = last.point, max_abs(last.point.g)
-    trace = record(last.trace, last.k, at.f, slope, jnp.nan, at.x)
-    value = jnp.where(last.reason == DIVERGED, at.f, slope)
-    return at, trace, Status(last.reason, last.k, value)
+    run = iterate(step, first, check(start), trace)
+    at, slope = run.at.point, max_abs(run.at.point.g)
+    run = run.record(at.f, slope, jnp.nan, at.x)
+    return run.solution(at.x, rebuild, at.state, at.f, slope)
 
 
 def _hidden_by_rounding(

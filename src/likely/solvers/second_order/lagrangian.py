@@ -19,40 +19,26 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import solve_triangular
-from jaxtyping import Array, Bool, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, PyTree
 
 from likely.core.precision import float64
-from likely.core.rows import fill_absent
 from likely.solvers.flat import (
     empty_trace,
     flatten,
     max_abs,
-    record,
     reuse_key,
     to_float64,
     trace_capacity,
-    unflatten_path,
 )
+from likely.solvers.full_batch import AbstractFullBatch, iterate, reason_to_stop
 from likely.solvers.second_order.newton import lowest, solve_absolute
-from likely.solvers.settings import Real, Whole, as_real, as_whole
-from likely.typing import (
-    DIVERGED,
-    GRADIENT,
-    RUNNING,
-    STALLED,
-    STEP_LIMIT,
-    Batch,
-    Key,
-    Solution,
-    State,
-    Status,
-    Trace,
-)
+from likely.solvers.settings import Real, Whole, real, whole
+from likely.typing import GRADIENT, RUNNING, STALLED, Batch, Solution
 
 MAX_HALVINGS = 30
 
 
-class LagrangeNewton(eqx.Module):
+class LagrangeNewton(AbstractFullBatch):
     """Minimise subject to constraint(model) = 0.
 
     Args:
@@ -65,28 +51,36 @@ class LagrangeNewton(eqx.Module):
     """
 
     constraint: Callable[[Any], Array]
-    max_steps: Whole
-    tolerance: Real
-    path: bool = eqx.field(static=True)
-    capacity: int = eqx.field(static=True)
+    max_steps: Whole = whole(100)
+    tolerance: Real = real(1e-10)
+    path: bool = eqx.field(static=True, default=False, kw_only=True)
+    capacity: int = eqx.field(static=True, init=False)
 
-    def __init__(
-        self,
-        constraint: Callable[[Any], Array],
-        max_steps: int | Whole = 100,
-        tolerance: float | Real = 1e-10,
-        *,
-        path: bool = False,
-    ):
-        self.constraint, self.path = constraint, path
-        self.max_steps, self.tolerance = as_whole(max_steps), as_real(tolerance)
-        self.capacity = trace_capacity(max_steps)
+    def __post_init__(self):
+        self.capacity = trace_capacity(self.max_steps)
 
-    def minimize(
-        self, objective, model, data: Batch, *, key: Key | None, state: State = None
+    def solve(
+        self, objective, model, data: Batch, *, key, state, capacity: int
     ) -> Solution:
-        """Minimise the objective over the parameters that meet the constraint."""
-        return _minimize(self, objective, model, data, key=key, state=state)
+        """Steps until the KKT conditions hold, or there is another reason to stop."""
+        x, rebuild = flatten(model)
+
+        def loss(x: Float[Array, " p"]):
+            return objective(rebuild(x), data, key=reuse_key(key), state=state)[0]
+
+        def constraint(x: Float[Array, " p"]) -> Float[Array, " m"]:
+            return jnp.ravel(self.constraint(rebuild(x)))
+
+        zero = jnp.zeros((), x.dtype)
+        trace = empty_trace(capacity, x.dtype, x if self.path else None)
+        run = iterate(
+            lambda k, c: _step(self, loss, constraint, k, c),
+            _Carry(x, zero, zero, zero),
+            RUNNING,
+            trace,
+        )
+        last = run.at
+        return run.solution(last.x, rebuild, state, last.f, last.residual)
 
 
 class Kkt(NamedTuple):
@@ -107,49 +101,17 @@ class Kkt(NamedTuple):
 
 
 class _Carry(NamedTuple):
-    k: Int[Array, ""]
-    reason: Int[Array, ""]
     x: Float[Array, " p"]
     f: Float[Array, ""]
     residual: Float[Array, ""]
     nu: Float[Array, ""]
-    trace: Trace
 
 
-@eqx.filter_jit
-def _minimize(
-    solver: LagrangeNewton, objective, model, data, *, key, state
-) -> Solution:
-    x, rebuild = flatten(model)
-    data = fill_absent(data)
-
-    def loss(x: Float[Array, " p"]):
-        return objective(rebuild(x), data, key=reuse_key(key), state=state)[0]
-
-    def constraint(x: Float[Array, " p"]) -> Float[Array, " m"]:
-        return jnp.ravel(solver.constraint(rebuild(x)))
-
-    zero = jnp.zeros((), x.dtype)
-    trace = empty_trace(solver.capacity, x.dtype, x if solver.path else None)
-    first = _Carry(jnp.asarray(0), jnp.asarray(RUNNING), x, zero, zero, zero, trace)
-    last = jax.lax.while_loop(
-        lambda c: c.reason == RUNNING,
-        lambda c: _advance(solver, loss, constraint, c),
-        first,
-    )
-    value = jnp.where(last.reason == DIVERGED, last.f, last.residual)
-    status = Status(last.reason, last.k, value)
-    trace = unflatten_path(last.trace, rebuild)
-    return Solution(rebuild(last.x), state, last.f, trace, status)
-
-
-def _advance(solver: LagrangeNewton, loss, constraint, c: _Carry) -> _Carry:
+def _step(solver: LagrangeNewton, loss, constraint, k, c: _Carry):
     """Check the conditions; unless they hold, search along the step and move."""
     at = _conditions(loss, constraint, c.x, solver.tolerance)
-    limit = jnp.where(c.k >= solver.max_steps, STEP_LIMIT, RUNNING)
-    done = (at.residual <= solver.tolerance) & at.convex
-    reason = jnp.where(done, GRADIENT, limit)
-    reason = jnp.where(jnp.isfinite(at.f), reason, DIVERGED)
+    done = (at.residual <= solver.tolerance) & at.convex, GRADIENT
+    reason = reason_to_stop(k, solver.max_steps, at.f, done)
     nu = jnp.maximum(c.nu, 2 * max_abs(at.multipliers))
     decrease = jnp.minimum(at.slope - nu * jnp.sum(jnp.abs(at.h)), 0.0)
     now = at.f + nu * jnp.sum(jnp.abs(at.h))
@@ -168,16 +130,11 @@ def _advance(solver: LagrangeNewton, loss, constraint, c: _Carry) -> _Carry:
     start = trial(jnp.ones((), c.x.dtype))
     t, x, good = jax.lax.while_loop(unfinished, lambda s: trial(0.5 * s[0]), start)
     stopped = reason != RUNNING
-    step = jnp.where(stopped, jnp.nan, t)
-    return _Carry(
-        k=jnp.where(stopped | ~good, c.k, c.k + 1),
-        reason=jnp.where(stopped | good, reason, STALLED),
-        x=jnp.where(stopped | ~good, c.x, x),
-        f=at.f,
-        residual=at.residual,
-        nu=nu,
-        trace=record(c.trace, c.k, at.f, at.residual, step, c.x),
-    )
+    moves = ~stopped & good
+    reason = jnp.where(stopped | good, reason, STALLED)
+    new = _Carry(jnp.where(moves, x, c.x), at.f, at.residual, nu)
+    entry = at.f, at.residual, jnp.where(stopped, jnp.nan, t), c.x
+    return k + moves, reason, new, entry
 
 
 def _conditions(loss: Callable, constraint: Callable, x, tolerance) -> Kkt:

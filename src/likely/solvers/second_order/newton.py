@@ -21,16 +21,21 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from likely.core.linalg import weighted_gram
-from likely.core.rows import fill_absent
-from likely.solvers.flat import flatten, max_abs, unflatten_path, value_and_gradient
-from likely.solvers.second_order.descent import AbstractMethod, Proposal, Rules, descend
+from likely.solvers.flat import flatten, max_abs, value_and_gradient
+from likely.solvers.second_order.descent import (
+    AbstractMethod,
+    AbstractRuledSolver,
+    Proposal,
+    Rules,
+    descend,
+)
 from likely.solvers.second_order.line_search import Point
 from likely.solvers.second_order.pointwise import curvature
 from likely.solvers.settings import Real, Whole
-from likely.typing import Batch, Key, LinearModel, Solution, State
+from likely.typing import Batch, LinearModel, Solution, State
 
 
-class Newton(eqx.Module):
+class Newton(AbstractRuledSolver):
     """Damped Newton steps, for as many parameters as a dense Hessian allows.
 
     Args:
@@ -50,59 +55,52 @@ class Newton(eqx.Module):
     ):
         self.rules = Rules(max_steps, tolerance, "backtracking", path)
 
-    def minimize(
-        self, objective, model, data: Batch, *, key: Key | None, state: State = None
+    def solve(
+        self, objective, model, data: Batch, *, key, state, capacity: int
     ) -> Solution:
-        """Minimise the objective over the parameters of the model."""
-        return _minimize(self.rules, objective, model, data, key=key, state=state)
+        """Newton steps until there is a reason to stop."""
+        separable = callable(getattr(objective, "pointwise", 0))
+        if isinstance(model, LinearModel) and separable:
+            x, rebuild = _coefficients(model)
+            evaluate, hessian = _reweighted(objective, model, data, key, state)
+            method = _Reweighted(hessian)
+        else:
+            x, rebuild = flatten(model)
+            evaluate = value_and_gradient(objective, rebuild, data, key)
+            hessian = jax.jacfwd(lambda x: evaluate(x, state)[1])
+            method = _DenseHessian(hessian, self.rules.tolerance)
+        return descend(method, evaluate, x, rebuild, state, self.rules)
 
 
-@eqx.filter_jit
-def _minimize(rules: Rules, objective, model, data, *, key, state) -> Solution:
-    data = fill_absent(data)
-    if isinstance(model, LinearModel) and callable(getattr(objective, "pointwise", 0)):
-        x, rebuild = _coefficients(model)
-        evaluate, hessian = _reweighted(objective, model, data, key, state)
-        method = _Reweighted(hessian)
-    else:
-        x, rebuild = flatten(model)
-        evaluate = value_and_gradient(objective, rebuild, data, key)
-        hessian = jax.jacfwd(lambda x: evaluate(x, state)[1])
-        method = _DenseHessian(hessian, rules.tolerance)
-    at, trace, status = descend(method, evaluate, x, state, rules)
-    trace = unflatten_path(trace, rebuild)
-    return Solution(rebuild(at.x), at.state, at.f, trace, status)
+class _AbstractHessian(AbstractMethod):
+    """A method that keeps nothing between steps but computes the Hessian at each."""
 
-
-class _Reweighted(AbstractMethod):
-    """Directions from the Hessian of a linear model, shifted where it is indefinite."""
-
-    hessian: Callable[[Array], Array]
-    checks_curvature: ClassVar[bool] = False
+    hessian: eqx.AbstractVar[Callable[[Array], Array]]
 
     def init(self, x: Float[Array, " p"]) -> None:
         return None
 
     def learn(self, memory: None, old: Point, new: Point) -> None:
         return None
+
+
+class _Reweighted(_AbstractHessian):
+    """Directions from the Hessian of a linear model, shifted where it is indefinite."""
+
+    hessian: Callable[[Array], Array]
+    checks_curvature: ClassVar[bool] = False
 
     def direction(self, memory: None, at: Point) -> Proposal:
         d = solve_shifted(self.hessian(at.x), at.g)
         return Proposal(d, jnp.ones((), d.dtype))
 
 
-class _DenseHessian(AbstractMethod):
+class _DenseHessian(_AbstractHessian):
     """Directions from any Hessian; a saddle is left along a negative curvature."""
 
     hessian: Callable[[Array], Array]
     tolerance: Real
     checks_curvature: ClassVar[bool] = True
-
-    def init(self, x: Float[Array, " p"]) -> None:
-        return None
-
-    def learn(self, memory: None, old: Point, new: Point) -> None:
-        return None
 
     def direction(self, memory: None, at: Point) -> Proposal:
         H = self.hessian(at.x)

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float
 
 from likely.core.linalg import weighted_gram
 from likely.core.rows import fill_absent
-from likely.solvers.second_order.pointwise import curvature
+from likely.solvers.second_order.pointwise import curvature, penalty_curvature
 from likely.typing import Batch, Key, LinearModel, Solution, Solver, State
 
 
@@ -71,14 +71,11 @@ def _start_hessian(objective, model: LinearModel, data: Batch) -> Float[Array, "
     eta, _ = model(data.x)
     _, h = curvature(objective, eta, data.y)
     h = jnp.trace(h, axis1=1, axis2=2) / h.shape[1]
-    A, B = model.design(data.x), model.coefficients
+    A = model.design(data.x)
     total = jnp.maximum(data.w.sum(), jnp.finfo(A.dtype).tiny)
     H = weighted_gram(A, data.w * jnp.maximum(h, 0.0) / total)
 
-    def gradient(B: Float[Array, "p k"]):
-        return jax.grad(lambda B: objective.penalty(model.with_coefficients(B)))(B)
-
-    penalty = jax.jvp(gradient, (B,), (jnp.ones_like(B),))[1].mean(1)
+    penalty = penalty_curvature(objective, model, model.coefficients).mean(1)
     diagonal = jnp.diagonal(H) + penalty
     jitter = jnp.finfo(H.dtype).eps ** 0.5 * jnp.where(diagonal > 0, diagonal, 1.0)
     return H + jnp.diag(penalty + jitter)
