@@ -1,6 +1,7 @@
 """The package as a whole: a light import, names that resolve, documented modules."""
 
 import ast
+import re
 import subprocess
 import sys
 
@@ -49,3 +50,44 @@ def test_every_room_lists_its_public_names():
             room = __import__(".".join(parts), fromlist=["__all__"])
             for name in getattr(room, "__all__", ()):
                 assert getattr(room, name) is not None, f"{room.__name__}.{name}"
+
+
+LEDGER_CODE = re.compile(r"\([A-QWX]\d{1,2}(?:[-, ]+[A-QWX]?\d+)*\)")
+DIALECT = re.compile(
+    r"\b(crowd|heated|seats|dealt)\b|recipe bends|the notes|lecture notes",
+    re.IGNORECASE,
+)
+
+
+def docstrings(path):
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    tree = ast.parse(path.read_text("utf-8"))
+    return [ast.get_docstring(n) or "" for n in ast.walk(tree) if isinstance(n, kinds)]
+
+
+def test_docstrings_are_plain():
+    """No codes of the ledger, no private words, no docstring that says nothing."""
+    for path in SOURCES:
+        for text in docstrings(path):
+            assert not LEDGER_CODE.search(text), (path.name, text)
+            assert not DIALECT.search(text), (path.name, text)
+            assert text.rstrip(".") not in ("Of such", "The same", "All of them"), path
+
+
+def test_constants_name_what_they_bound():
+    vague = {
+        "FEW",
+        "LARGE",
+        "LARGEST",
+        "LEAST",
+        "MANY",
+        "MOST",
+        "SHARE",
+        "SMALL",
+        "SOME",
+    }
+    for path in SOURCES:
+        for node in ast.parse(path.read_text("utf-8")).body:
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            names = {t.id for t in targets if isinstance(t, ast.Name)}
+            assert not names & vague, (path.name, names)

@@ -12,7 +12,7 @@ That sentence is `likely.recipe`; the rooms beside it are its nouns:
     autodiff     traces one can read: forward, reverse, checkpointed, numerical
     files        saving and loading without pickle, model cards
     families     1   p(y | θ): distributions and links, cdf and quantile, Predictive
-    layers       2   bricks of models: dense, convolution, norms, dropout, residual
+    layers       2   parts of networks: dense, convolution, norms, dropout, residual
     models       2   η = f(x; φ): linear, mlp, images, trees, kernels
     objectives   3a  what is minimised: nll, priors, and surrogates that are neither
     solvers      3b  how: exact least squares, Newton, L-BFGS, the stochastic loop

@@ -124,15 +124,15 @@ class Proximable(Protocol[M_contra]):
 class Trace(eqx.Module):
     """The history of a minimisation; entries after the last step are NaN."""
 
-    loss: Float[Array, "..."]
+    loss: Float[Array | np.ndarray, "..."]
     """(steps,), after any axes of a batch of runs."""
-    gradient: Float[Array, "..."]
+    gradient: Float[Array | np.ndarray, "..."]
     """Largest absolute entry of the gradient."""
-    step: Float[Array, "..."]
+    step: Float[Array | np.ndarray, "..."]
     """Step sizes."""
     model: PyTree | None = None
     """The parameters after each step, where they were asked for."""
-    validation: Float[Array, "..."] | None = None
+    validation: Float[Array | np.ndarray, "..."] | None = None
     """The validation loss at each evaluation, where there are validation rows."""
 
 

@@ -1,17 +1,29 @@
-"""How the laws run: many small programs, each used a few times."""
+"""How the laws run: many small programs, each used a few times, so hardly optimised.
+
+They compile in half the time. Programs of the laws and of other tests are kept apart,
+since the last bits of what they compute differ. The slow run is as users run it.
+"""
+
+from pathlib import Path
 
 import jax
 import pytest
 
+HERE = Path(__file__).parent
 
-@pytest.fixture(autouse=True, scope="module")
-def _hardly_optimised(request):
-    """Programs that compile in half the time; the slow run is as users run it."""
-    if request.config.getoption("--slow"):
-        yield
-        return
-    jax.clear_caches()
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
-    jax.clear_caches()  # other modules get programs of their own
+
+def optimise(wanted: bool) -> None:
+    if jax.config.read("jax_disable_most_optimizations") is wanted:
+        jax.clear_caches()
+        jax.config.update("jax_disable_most_optimizations", not wanted)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Hardly optimise from the first law to the last of a row of laws."""
+    if not item.config.getoption("--slow"):
+        optimise(False)
+    done = yield
+    if nextitem is None or HERE not in nextitem.path.parents:
+        optimise(True)
+    return done

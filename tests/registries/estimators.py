@@ -75,22 +75,24 @@ ESTIMATORS = {
     "least absolute deviations": Entry(lk.LADRegressor, "numbers"),
     "quantile regression": Entry(lambda: lk.QuantileRegressor(quantile=0.3), "numbers"),
     "poisson regression": Entry(lk.PoissonRegressor, "counts"),
-    "negative binomial regression": Entry(lk.NegativeBinomialRegressor, "counts"),
+    "negative binomial regression": Entry(
+        lambda: lk.NegativeBinomialRegressor(max_iter=25), "counts"
+    ),
     "gamma regression": Entry(lk.GammaRegressor, "positive"),
     "logistic regression": Entry(lk.LogisticRegression, "classes"),
     "perceptron": Entry(lk.Perceptron, "classes", distribution=False),
     "spline regression": Entry(lambda: lk.SplineRegressor(5), "numbers"),
-    "network": Entry(lambda: lk.MLPRegressor((4,), max_iter=60, alpha=0.1), "numbers"),
+    "network": Entry(lambda: lk.MLPRegressor((2,), max_iter=20, alpha=0.1), "numbers"),
     "network, classes": Entry(
-        lambda: lk.MLPClassifier((4,), max_iter=60, alpha=0.1), "classes"
+        lambda: lk.MLPClassifier((2,), max_iter=60, alpha=0.1), "classes"
     ),
     # few steps: a fit that meets every row has no best scale, and rounding decides
     "convolutional network": Entry(
-        lambda: lk.CNNRegressor((2,), (3,), pool=0, **COLUMN | {"max_iter": 20}),
+        lambda: lk.CNNRegressor((2,), (), pool=0, **COLUMN | {"max_iter": 20}),
         "numbers",
     ),
     "convolutional network, classes": Entry(
-        lambda: lk.CNNClassifier((2,), (3,), pool=0, **COLUMN), "classes"
+        lambda: lk.CNNClassifier((2,), (), pool=0, **COLUMN), "classes"
     ),
     "residual network": Entry(
         lambda: lk.ResNetClassifier((2,), norm=None, **COLUMN), "classes"

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +16,34 @@ from likely.workbench.ladder import Event
 
 def run_with_progress(spec: Spec, out: Path) -> Result:
     """Run a spec with a progress bar."""
-    tune_host()
-    with ProgressBar() as bar:
-        return run_spec(spec, out=out, notify=bar)
+    return _with_progress(partial(run_spec, spec, out=out))
 
 
 def resume_with_progress(folder: Path) -> Result:
     """Continue an interrupted run with a progress bar."""
+    return _with_progress(partial(resume, folder))
+
+
+def _with_progress(start: Callable[..., Result]) -> Result:
+    """A run with a bar of models and folds, with the last loss; silent off a terminal."""
     tune_host()
-    with ProgressBar() as bar:
-        return resume(folder, notify=bar)
+    shown, text = sys.stderr.isatty(), "reading the table"
+    with Bar(description=text, enabled=shown, transient=True) as bar:
+        return start(notify=partial(_show, bar))
+
+
+def _show(bar: Bar, event: Event) -> None:
+    """Show a step of the run."""
+    if event.kind == "start":
+        bar.update(completed=0, total=event.total)
+    elif event.kind == "fit":
+        bar.update(description=f"{event.model}, fold {event.fold + 1}")
+    elif event.kind == "done":
+        bar.update(advance=1, detail=f"last: {event.loss:.4f} nats")
+    elif event.kind == "skip":
+        bar.update(advance=1)
+    else:
+        bar.update(description=event.text)
 
 
 def read_report(folder: Path) -> dict[str, Any]:
@@ -37,33 +57,3 @@ def read_report(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder} holds no report{also}") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({error}).") from error
-
-
-class ProgressBar:
-    """A progress bar of models and folds, with the last loss; silent off a terminal."""
-
-    def __init__(self):
-        interactive = sys.stderr.isatty()
-        self.bar = Bar(
-            description="reading the table", enabled=interactive, transient=True
-        )
-
-    def __enter__(self) -> "ProgressBar":
-        self.bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.bar.stop()
-
-    def __call__(self, event: Event) -> None:
-        """Show a step of the run."""
-        if event.kind == "start":
-            self.bar.update(completed=0, total=event.total)
-        elif event.kind == "fit":
-            self.bar.update(description=f"{event.model}, fold {event.fold + 1}")
-        elif event.kind == "done":
-            self.bar.update(advance=1, detail=f"last: {event.loss:.4f} nats")
-        elif event.kind == "skip":
-            self.bar.update(advance=1)
-        else:
-            self.bar.update(description=event.text)

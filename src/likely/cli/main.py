@@ -94,16 +94,15 @@ def fit(
         from likely.cli.fit import run_with_progress
         from likely.workbench.spec import Spec
 
-        settings = (
-            Spec.read(spec)
-            if spec is not None
-            else Spec(
+        if spec is not None:
+            settings = Spec.read(spec)
+        else:
+            names = [name.strip() for name in models.split(",")]
+            settings = Spec(
                 data=data,
                 target=target,
                 family=family,
-                models=tuple(
-                    name.strip() for name in models.split(",") if name.strip()
-                ),
+                models=tuple(filter(None, names)),
                 folds=folds,
                 effort=effort,
                 seed=seed,
@@ -114,7 +113,6 @@ def fit(
                 groups=groups,
                 time=time,
             )
-        )
         result = run_with_progress(settings, out)
     _show_run(result, out, as_json)
 
@@ -140,17 +138,12 @@ def report(
     """Show the result of a run."""
     with _errors_as_sentences():
         from likely.cli.fit import read_report
+        from likely.workbench.result import compact, ladder_rows, verdict
 
         found = read_report(folder)
-    if as_json:
-        typer.echo(json.dumps(found, indent=1))
-        return
-    from likely.workbench.result import compact, ladder_rows, verdict
-
-    _print(found, compact(ladder_rows(found)), False)
-    for sentence in verdict(found):
-        typer.echo(sentence)
-    typer.echo(f"the report: {folder / 'report.html'}")
+    _print(found, compact(ladder_rows(found)), as_json)
+    if not as_json:
+        _print_lines(*verdict(found), f"the report: {folder / 'report.html'}")
 
 
 @app.command()
@@ -205,7 +198,9 @@ def datasets(as_json: Json = False) -> None:
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Show versions and devices, and test that computations are correct."""
-    with _errors_as_sentences(), _progress("finding devices"):
+    from rich.console import Console
+
+    with _errors_as_sentences(), Console(stderr=True).status("finding devices"):
         from likely.cli.doctor import as_rows, examine
 
         result = examine()
@@ -230,16 +225,19 @@ def _show_run(result: Any, out: Path, as_json: bool) -> None:
 
     _print(result.report, compact(result.rows), as_json)
     if not as_json:
-        for label, why in result.report.get("skipped", {}).items():
-            typer.echo(f"left out: {label}, because {why}.")
-        target = result.report["target"]
-        typer.echo(
+        skipped, target = result.report.get("skipped", {}), result.report["target"]
+        _print_lines(
+            *(f"left out: {label}, because {why}." for label, why in skipped.items()),
             f"{target['name']} is {target['kind']}, because {target['reason']}; "
-            f"family {target['family']} (change it with --family)."
+            f"family {target['family']} (change it with --family).",
+            *result.verdict,
+            f"the report: {out / 'report.html'}",
         )
-        for sentence in result.verdict:
-            typer.echo(sentence)
-        typer.echo(f"the report: {out / 'report.html'}")
+
+
+def _print_lines(*lines: str) -> None:
+    for line in lines:
+        typer.echo(line)
 
 
 def _check_free(out: Path, force: bool) -> None:
@@ -272,15 +270,6 @@ def _errors_as_sentences() -> Iterator[None]:
 def _fail(status: int, sentence: str) -> NoReturn:
     typer.echo(f"likely: {sentence}", err=True)
     raise typer.Exit(status)
-
-
-@contextmanager
-def _progress(doing: str) -> Iterator[None]:
-    """A spinner on stderr; silent off a terminal."""
-    from rich.console import Console
-
-    with Console(stderr=True).status(doing):
-        yield
 
 
 def _print(result: dict, rows: list[dict], as_json: bool) -> None:

@@ -1,7 +1,5 @@
 """`likely predict`: a saved model on new rows."""
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ import numpy as np
 from likely.core.checks import InputError
 from likely.files import load
 from likely.workbench.model import TableModel
+from likely.workbench.result import class_columns, csv_text, rounded
 from likely.workbench.table import read
 
 MODEL_FILE = "model.likely"
@@ -23,11 +22,7 @@ def predictions(model: Path, data: str, coverage: float, as_json: bool) -> str:
     columns = _columns(found, frame, coverage)
     if as_json:
         return json.dumps(columns, indent=1) + "\n"
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return out.getvalue()
+    return csv_text(columns)
 
 
 def _model(path: Path) -> TableModel:
@@ -44,18 +39,11 @@ def _model(path: Path) -> TableModel:
 
 
 def _columns(model: TableModel, frame: Any, coverage: float) -> dict[str, list]:
-    if not model.target.is_class:
+    if model.target.is_class:
+        labels = np.asarray(model.target.classes, dtype=object)
+        sets = model.predict_set(frame, coverage)
+        columns = class_columns(labels, model.predict_proba(frame), sets)
+    else:
         low, high = model.predict_interval(frame, coverage)
-        numbers = {"mean": model.predict(frame), "low": low, "high": high}
-        return {name: [_number(v) for v in values] for name, values in numbers.items()}
-    labels = np.asarray(model.target.classes, dtype=object)
-    probs, sets = model.predict_proba(frame), model.predict_set(frame, coverage)
-    columns: dict[str, list] = {"predicted": labels[probs.argmax(1)].tolist()}
-    for j, label in enumerate(labels):
-        columns[f"p({label})"] = [_number(p) for p in probs[:, j]]
-    columns["set"] = ["|".join(labels[row]) for row in sets]
-    return columns
-
-
-def _number(value: float) -> float:
-    return float(f"{value:.8g}")
+        columns = {"mean": model.predict(frame), "low": low, "high": high}
+    return rounded(columns, lambda value: float(f"{value:.8g}"))

@@ -15,36 +15,38 @@ import jax
 import jaxlib
 import platformdirs
 
+XLA = f"xla-{jaxlib.__version__}"
+"""The name of the compiler of JAX."""
 
-def cache_folder() -> Path:
-    """The folder of compiled programs for this user, jaxlib and processor."""
+
+def cache_folder(compiler: str = XLA) -> Path:
+    """The folder of compiled programs for this user, compiler and processor."""
     root = os.environ.get("LIKELY_CACHE_DIR") or platformdirs.user_cache_dir("likely")
-    return Path(root) / f"xla-{jaxlib.__version__}-{_processor()}"
+    return Path(root) / f"{compiler}-{_processor()}"
 
 
-def private_folder(name: str) -> Path | None:
-    """A private folder for other compilers, for this processor; None where caching is off."""
-    if os.environ.get("LIKELY_CACHE", "on").lower() in {"off", "0", "no", "false"}:
-        return None
-    root = os.environ.get("LIKELY_CACHE_DIR") or platformdirs.user_cache_dir("likely")
-    folder = Path(root) / f"{name}-{_processor()}"
-    return folder if _private(folder) else None
+def private_folder(compiler: str) -> Path | None:
+    """The same folder, made private; None where that fails or caching is switched off."""
+    folder = cache_folder(compiler)
+    return folder if _switched_on() and _private(folder) else None
 
 
 def enable_cache() -> Path | None:
     """Turn the cache on, unless it is switched off or configured; returns its folder."""
-    if os.environ.get("LIKELY_CACHE", "on").lower() in {"off", "0", "no", "false"}:
-        return None
     configured = getattr(jax.config, "jax_compilation_cache_dir", None)
-    if configured:
+    if configured and _switched_on():
         return Path(configured)
-    folder = cache_folder()
-    if not _private(folder):
-        return None
-    jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    folder = private_folder(XLA)
+    if folder is not None:
+        jax.config.update("jax_compilation_cache_dir", str(folder))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     return folder
+
+
+def _switched_on() -> bool:
+    off = {"off", "0", "no", "false"}
+    return os.environ.get("LIKELY_CACHE", "on").lower() not in off
 
 
 def _private(folder: Path) -> bool:

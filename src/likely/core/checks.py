@@ -27,8 +27,8 @@ def concrete(tree: Any) -> bool:
 
 
 def check_weights(w: Any, n: int) -> np.ndarray:
-    """Row weights as float64; an error where there is not one finite weight ≥ 0 per row."""
-    w = np.asarray(w, dtype=np.float64)
+    """Row weights as float64, ones for None; an error unless there is one finite w ≥ 0 each."""
+    w = np.ones(n) if w is None else np.asarray(w, dtype=np.float64)
     if w.shape != (n,):
         raise InputError(
             f"sample_weight has shape {w.shape} but there are {n} rows; "

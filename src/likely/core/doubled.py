@@ -95,8 +95,6 @@ def product(
             found = part @ jnp.concatenate(columns, axis=1)
         return [found[:, i * k : i * k + k] * scale[None] for i in range(len(columns))]
 
-    (first, right, left), (down, rest) = (
-        times(A[0], x1, x2, x3),
-        times(A[1], x1, x - x1),
-    )
+    first, right, left = times(A[0], x1, x2, x3)
+    down, rest = times(A[1], x1, x - x1)
     return [first, right, down, left + rest + times(A[2], x)[0]]

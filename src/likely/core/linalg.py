@@ -211,9 +211,8 @@ def _solve(problem: _Problem, b, c) -> Float[Array, "p k"]:
 
     def unfinished(state):
         _, size, previous, rounds = state
-        return (
-            (size > eps**0.625) & (size <= 0.5 * previous) & (rounds < MAX_REFINEMENTS)
-        )
+        matters = (size > eps**0.625) & (size <= 0.5 * previous)
+        return matters & (rounds < MAX_REFINEMENTS)
 
     def again(state):
         B, size, _, rounds = state
@@ -232,10 +231,7 @@ def pseudoinverse(A: Float[Array, "n p"]) -> Float[Array, "p n"]:
 
     $A^+ b$ is the least-squares solution of least norm.
     """
-    U, s, Vt = jnp.linalg.svd(A, full_matrices=False)
-    kept = s > max(A.shape) * jnp.finfo(A.dtype).eps * jnp.max(s, initial=0.0)
-    inverse = jnp.where(kept, 1 / jnp.where(kept, s, 1.0), 0.0)
-    return (Vt.T * inverse[None]) @ U.T
+    return jnp.linalg.pinv(A, rtol=max(A.shape) * jnp.finfo(A.dtype).eps)
 
 
 def condition_number(A: Float[Array, "n p"]) -> Float[Array, ""]:

@@ -76,17 +76,14 @@ class Bar:
             total: the number of steps.
         """
         if self._bar is not None:
-            changes = {
-                "completed": completed,
-                "description": description,
-                "detail": detail,
-                "advance": advance,
-                "total": total,
-            }
-            given = {
-                name: value for name, value in changes.items() if value is not None
-            }
-            self._bar.update(self._task, **given)
+            self._bar.update(
+                self._task,
+                completed=completed,
+                description=description,
+                advance=advance,
+                total=total,
+                **({} if detail is None else {"detail": detail}),
+            )
 
     def stop(self) -> None:
         """Leave the bar as it is (or remove it, if transient); harmless twice."""

@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from likely.typing import Key
@@ -30,3 +31,9 @@ def seed_of(random_state: Any) -> int:
     """A whole number of 64 bits from whatever scikit-learn accepts as `random_state`."""
     high, low = np.asarray(jax.random.key_data(key_of(random_state))).tolist()[-2:]
     return high << 32 | low
+
+
+def is_key(value: Any) -> bool:
+    """Whether a value is a JAX key, or an array of keys."""
+    key = jax.dtypes.prng_key
+    return isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, key)

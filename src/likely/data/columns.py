@@ -55,18 +55,13 @@ def as_numbers(column: Any, name: str) -> np.ndarray:
     if is_text(kind):
         column = _read(column, name, "number")
     elif types.is_duration(kind) or types.is_time(kind):
-        column = pc.divide(_microseconds(column), 1e6)
+        unit = pa.duration("us") if types.is_duration(kind) else pa.time64("us")
+        whole = pc.cast(pc.cast(column, unit, safe=False), pa.int64())
+        column = pc.divide(whole, 1e6)
     if types.is_boolean(column.type):
         column = pc.cast(column, pa.uint8())
     numbers = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return np.asarray(numbers)
-
-
-def _microseconds(column: Any) -> Any:
-    """Times of day and durations as whole microseconds."""
-    if types.is_duration(column.type):
-        return pc.cast(pc.cast(column, pa.duration("us"), safe=False), pa.int64())
-    return pc.cast(pc.cast(column, pa.time64("us"), safe=False), pa.int64())
 
 
 def as_timestamps(column: Any, name: str) -> np.ndarray:

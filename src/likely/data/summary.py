@@ -56,9 +56,8 @@ class Summary(ABC):
             reason = "every value is missing"
         elif single and self.missing:
             reason = f"{reason}; it is present or missing"
-        common = sorted(
-            (self.counts or {}).items(), key=lambda pair: (-pair[1], pair[0])
-        )
+        counts = self.counts or {}
+        common = sorted(counts, key=lambda value: (-counts[value], value))[:5]
         return Column(
             self.name,
             kind,
@@ -69,7 +68,7 @@ class Summary(ABC):
             distinct=self.distinct,
             low=self.low,
             high=self.high,
-            examples=tuple(str(value)[:100] for value, _ in common[:5]),
+            examples=tuple(str(value)[:100] for value in common),
         )
 
     def count(self, values: list, times: np.ndarray) -> None:
@@ -105,8 +104,8 @@ class Dates(Summary):
         self.counts = None
         if not missing.all():
             ends = [_iso(times[~missing].min()), _iso(times[~missing].max())]
-            self.low = min(e for e in (self.low, ends[0]) if e is not None)
-            self.high = max(e for e in (self.high, ends[1]) if e is not None)
+            ends += [end for end in (self.low, self.high) if end is not None]
+            self.low, self.high = min(ends), max(ends)
         return int(missing.sum())
 
     def kind(self) -> tuple[str, str, bool]:

@@ -59,11 +59,8 @@ class Numbers(Summary):
             return "number", "whole numbers that count the rows", True
         unique = counts is None or len(counts) == self.present
         if NAMES_A_ROW.search(self.name) and unique and self.present >= 10:
-            return (
-                "number",
-                "an identifier of the rows, by the name of the column",
-                True,
-            )
+            reason = "an identifier of the rows, by the name of the column"
+            return "number", reason, True
         if counts is None:
             return "number", "whole numbers, many different ones", False
         if NAMES_A_CODE.search(self.name):

@@ -42,20 +42,11 @@ class TextTable:
         if ragged not in {"error", "skip"}:
             raise table_error(path, f"ragged is {ragged!r}; give 'error' or 'skip'.")
         self.path, self.dialect = path, dialect
+        self.names, self.notes = dialect.names, dialect.notes
         self.cells = TextCells(path, dialect, missing, ragged)
         self.given = dict(readings or {})
         self._check_given()
         self._readings: dict[str, str] | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return self.dialect.names
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was guessed about the file, as sentences."""
-        return self.dialect.notes
 
     def readings(self) -> dict[str, str]:
         """The reading of each column, by all of its cells: one pass over the file."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from likely.core.checks import InputError, check_weights
+from likely.core.checks import InputError
 
 Seed = None | int | np.random.RandomState | np.random.Generator
 
@@ -62,12 +62,6 @@ def early_stopping_split(
     return np.sort(order[stop:]), np.sort(order[:stop])
 
 
-def row_weights(sample_weight: Any, n: int) -> np.ndarray:
-    """The (n,) weights of rows, one each unless given."""
-    w = np.ones(n) if sample_weight is None else np.asarray(sample_weight)
-    return check_weights(w, n)
-
-
 def generator_of(random_state: Any) -> np.random.Generator:
     """A NumPy generator from whatever scikit-learn accepts as `random_state`."""
     if isinstance(random_state, np.random.RandomState):
@@ -102,8 +96,7 @@ def folds_along(order: np.ndarray, n: int, k: int) -> np.ndarray:
 
 def group_labels(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The group of each row as a number, and the number of rows of each group."""
-    label = np.unique(groups, return_inverse=True)[1]
-    return label, np.bincount(label)
+    return np.unique(groups, return_inverse=True, return_counts=True)[1:]
 
 
 def block_starts(time: np.ndarray, blocks: int) -> list:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
 
 from likely.core.checks import InputError
 from likely.evaluate.scores import coded, present
@@ -100,13 +101,11 @@ def temperature(codes: Any, probs: Any, w: Any = None) -> float:
     A T above 1 means that the probabilities were over-confident.
     """
     codes, probs, w = coded(codes, probs, w)
-    logs = np.log(np.maximum(probs, np.finfo(np.float64).tiny))
+    logs, every = _finite_logs(probs), np.arange(len(codes))
 
     def loss(log_t: float) -> float:
-        scaled = logs / np.exp(log_t)
-        scaled = scaled - scaled.max(1, keepdims=True)
-        own = scaled[np.arange(len(codes)), codes]
-        return float(w @ (np.log(np.exp(scaled).sum(1)) - own) / w.sum())
+        scaled = log_softmax(logs / np.exp(log_t), axis=1)
+        return float(-w @ scaled[every, codes] / w.sum())
 
     ends = np.log([MIN_TEMPERATURE, MAX_TEMPERATURE])
     found: Any = minimize_scalar(
@@ -117,10 +116,12 @@ def temperature(codes: Any, probs: Any, w: Any = None) -> float:
 
 def temperature_scaled(probs: Any, T: float) -> Float[np.ndarray, "n c"]:
     r"""Temperature scaling: the probabilities $p_c^{1/T} / \sum_k p_k^{1/T}$."""
-    tiny = np.finfo(np.float64).tiny
-    logs = np.log(np.maximum(np.asarray(probs, np.float64), tiny)) / T
-    p = np.exp(logs - logs.max(1, keepdims=True))
-    return p / p.sum(1, keepdims=True)
+    return softmax(_finite_logs(probs) / T, axis=1)
+
+
+def _finite_logs(probs: Any) -> Float[np.ndarray, "n c"]:
+    """The logarithms of probabilities, finite also where these are zero."""
+    return np.log(np.maximum(np.asarray(probs, np.float64), np.finfo(np.float64).tiny))
 
 
 class Uniformity(NamedTuple):

@@ -42,8 +42,8 @@ def interval_scores(
     y: Any, low: Any, middle: Any, high: Any
 ) -> Float[np.ndarray, " n"]:
     """The distance of each y from the median, in units of the model's interval."""
-    y, low, middle, high = (np.asarray(a, np.float64) for a in (y, low, middle, high))
-    below, above = _width(middle - low, high - low), _width(high - middle, high - low)
+    y, middle = np.asarray(y, np.float64), np.asarray(middle, np.float64)
+    below, above = _widths(low, middle, high)
     return np.maximum((middle - y) / below, (y - middle) / above)
 
 
@@ -51,15 +51,15 @@ def stretched(
     low: Any, middle: Any, high: Any, q: Any
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """The intervals whose scores are at most q."""
-    low, middle, high = (np.asarray(a, np.float64) for a in (low, middle, high))
-    below, above = _width(middle - low, high - low), _width(high - middle, high - low)
+    below, above = _widths(low, middle, high)
     return middle - q * below, middle + q * above
 
 
-def _width(side: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """The width of one side of an interval, kept above zero so that scores are finite."""
-    floor = np.finfo(np.float64).tiny ** 0.5
-    return np.maximum(side, np.maximum(1e-3 * whole, floor))
+def _widths(low: Any, middle: Any, high: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The widths of both sides of an interval, above zero so that scores are finite."""
+    low, middle, high = (np.asarray(a, np.float64) for a in (low, middle, high))
+    least = np.maximum(1e-3 * (high - low), np.finfo(np.float64).tiny ** 0.5)
+    return np.maximum(middle - low, least), np.maximum(high - middle, least)
 
 
 def class_scores(codes: Any, probs: Any) -> Float[np.ndarray, " n"]:

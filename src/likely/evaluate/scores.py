@@ -105,7 +105,6 @@ def coded(codes: Any, probs: Any, w: Any) -> tuple[Any, Any, Any]:
 def present(*arrays: Any, w: Any) -> list[Any]:
     """The rows that have weight, as float64, and their weights."""
     arrays_ = [np.asarray(a, np.float64) for a in arrays]
-    n = len(arrays_[0])
-    w = check_weights(np.ones(n) if w is None else np.asarray(w), n)
+    w = check_weights(w, len(arrays_[0]))
     rows = w > 0
     return [*(a[rows] for a in arrays_), w[rows]]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from likely.core.checks import InputError
+from likely.core.checks import InputError, check_weights
 from likely.evaluate.assignment import (
     Seed,
     block_starts,
@@ -26,7 +26,6 @@ from likely.evaluate.assignment import (
     group_labels,
     group_parts,
     present_rows,
-    row_weights,
     time_parts,
 )
 
@@ -79,7 +78,7 @@ def repeated_k_fold(
     random_state: Seed = None,
 ) -> Folds:
     """k folds, several times over: (k · repeats, n) weights."""
-    w, rng = row_weights(sample_weight, n), generator_of(random_state)
+    w, rng = check_weights(sample_weight, n), generator_of(random_state)
     present = present_rows(w, k)
     codes = [folds_along(rng.permutation(present), n, k) for _ in range(repeats)]
     return _folds(codes, w, k)
@@ -96,7 +95,7 @@ def stratified_k_fold(
         sample_weight: the weights of the rows, multiplied in.
         random_state: seed or NumPy generator.
     """
-    w, rng = row_weights(sample_weight, len(y)), generator_of(random_state)
+    w, rng = check_weights(sample_weight, len(y)), generator_of(random_state)
     present = present_rows(w, k)
     return _folds([folds_along(by_class(present, y, rng), len(w), k)], w, k)
 
@@ -112,7 +111,7 @@ def grouped_k_fold(
         sample_weight: the weights of the rows, multiplied in.
         random_state: seed or NumPy generator.
     """
-    w, rng = row_weights(sample_weight, len(groups)), generator_of(random_state)
+    w, rng = check_weights(sample_weight, len(groups)), generator_of(random_state)
     present = present_rows(w, k)
     label, sizes = group_labels(np.asarray(groups)[present])
     if len(sizes) < k:
@@ -149,7 +148,7 @@ def time_folds(
         sample_weight: the weights of the rows, multiplied in.
     """
     time = np.asarray(time)
-    w = row_weights(sample_weight, len(time))
+    w = check_weights(sample_weight, len(time))
     present = present_rows(w, k + 1)
     cuts = block_starts(np.sort(time[present]), k + 1)
     train, held_out = [], []
@@ -196,7 +195,7 @@ def train_validation_test(
         )
     if sum(given is not None for given in (y, groups, time)) > 1:
         raise InputError("give only one of y, groups and time.")
-    w, rng = row_weights(sample_weight, n), generator_of(random_state)
+    w, rng = check_weights(sample_weight, n), generator_of(random_state)
     present = present_rows(w, 1)
     code = np.full(n, -1)
     if groups is not None:

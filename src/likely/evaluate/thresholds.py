@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from likely.core.checks import InputError, check_weights
+from likely.core.checks import InputError
+from likely.evaluate.scores import present
 
 
 class OperatingPoints(NamedTuple):
@@ -62,11 +63,7 @@ def operating_points(y, probability, sample_weight=None) -> OperatingPoints:
         probability: (n,) predicted probability of being positive.
         sample_weight: how often each row counts.
     """
-    y, p = np.asarray(y, float), np.asarray(probability, float)
-    w = check_weights(
-        np.ones(len(y)) if sample_weight is None else sample_weight, len(y)
-    )
-    y, p, w = y[w > 0], p[w > 0], w[w > 0]
+    y, p, w = present(y, probability, w=sample_weight)
     levels, index = np.unique(p, return_inverse=True)
     positive = np.bincount(index, w * y, len(levels))
     negative = np.bincount(index, w * (1 - y), len(levels))

@@ -31,7 +31,7 @@ class Empirical:
         y = np.asarray(y, dtype=np.float64)
         if y.ndim != 1 or not len(y):
             raise InputError(f"y has shape {y.shape}; give one or more numbers, (n,).")
-        w = check_weights(np.ones(len(y)) if w is None else np.asarray(w), len(y))
+        w = check_weights(w, len(y))
         check_finite("y", y, w)
         order = np.argsort(y[w > 0], kind="stable")
         self.y = y[w > 0][order]

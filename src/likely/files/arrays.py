@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from likely.core.checks import concrete
+from likely.core.random import is_key
 from likely.files.header import MAX_AXES, are_sizes
 from likely.files.plain import items
 from likely.files.views import EXTENDED, decode_array, encode_array
@@ -66,12 +67,6 @@ def _fits_jax(dtype: Any) -> bool:
     return dtype.kind in "biuf" and not wide or dtype.name in ("complex64", *EXTENDED)
 
 
-def _is_key(value: Any) -> bool:
-    return isinstance(value, jax.Array) and jnp.issubdtype(
-        value.dtype, jax.dtypes.prng_key
-    )
-
-
 def _encode_key(key: jax.Array, walk: Saving) -> dict[str, Node]:
     numbers = _encode_jax(jax.random.key_data(key), walk)
     return {"generator": str(jax.random.key_impl(key)), "numbers": numbers}
@@ -89,7 +84,7 @@ def _decode_key(node: Node, walk: Loading) -> jax.Array:
 
 def _is_array(value: Any) -> bool:
     if isinstance(value, jax.Array):
-        return not _is_key(value) and not _fits_jax(value.dtype)
+        return not is_key(value) and not _fits_jax(value.dtype)
     return type(value) in (np.ndarray, np.memmap)
 
 
@@ -105,6 +100,6 @@ KINDS = {
         lambda v, walk: encode_array(np.asarray(v), walk),
         _decode_scalar,
     ),
-    "key": Kind(_is_key, _encode_key, _decode_key),
+    "key": Kind(is_key, _encode_key, _decode_key),
     "jax": Kind(lambda v: isinstance(v, jax.Array), _encode_jax, _decode_jax),
 }

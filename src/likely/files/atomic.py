@@ -4,11 +4,10 @@ A reader sees the old file or the new one, even after a kill or a power cut; a k
 leave a `.name.*.tmp` behind beside the file.
 """
 
-import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -31,7 +30,7 @@ def replace(
     mode = mode_of(target, ours)
     name = target.name[:100]
     temporary = target.with_name(f".{name}.{secrets.token_hex(8)}.tmp")
-    with _removed_on_failure(temporary):
+    try:
         with temporary.open("xb") as file:
             result = write(file)
             file.flush()
@@ -39,6 +38,9 @@ def replace(
                 os.chmod(temporary, mode)
             os.fsync(file.fileno())
         os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
     _sync_folder(target.parent)
     return result
 
@@ -57,15 +59,6 @@ def mode_of(target: Path, ours: Callable[[Path], bool]) -> int | None:
             "overwritten; remove it, or give another name."
         )
     return stat.S_IMODE(found.st_mode)
-
-
-@contextlib.contextmanager
-def _removed_on_failure(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
 
 
 def _sync_folder(folder: Path) -> None:

@@ -89,7 +89,9 @@ def is_ours(path: Path) -> bool:
 
 def read(path: Path) -> Content:
     """Read and check a file; sizes are checked before memory is allocated."""
-    with _open(path) as file:
+    if not stat.S_ISREG(path.stat().st_mode):  # a pipe or a device could block forever
+        raise FileError("it is not a file.")
+    with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         start = file.read(8)
         length = int.from_bytes(start, "little")
@@ -104,13 +106,6 @@ def read(path: Path) -> Content:
     if _digest(start + header, tensors) != digest:
         raise FileError("its content does not match its digest: it was damaged.")
     return Content(document, digest, tensors)
-
-
-def _open(path: Path) -> BufferedReader:
-    """Open a regular file; a pipe or a device could block forever."""
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise FileError("it is not a file.")
-    return path.open("rb")
 
 
 def _parse(header: bytes) -> tuple[str, str, dict[str, Any]]:

@@ -66,7 +66,7 @@ def save(
 
 def _encoded(value: Any, about: Any) -> tuple[str, dict[str, np.ndarray]]:
     """The document and the tensors of the file of an object."""
-    walk = Saving(KINDS)
+    walk = Saving(KINDS, {})
     document = {"versions": cards.versions()}
     document |= {"card": walk(about), "object": walk(value)}
     text = json.dumps(document, separators=(",", ":"))

@@ -21,10 +21,6 @@ from likely.files.walk import Kind, Loading, Node, Saving
 # Functions ----------------------------------------------------------------------------
 
 
-def _encode_function(value: Callable, walk: Saving) -> str:
-    return value.__name__
-
-
 def _decode_function(node: Node, walk: Loading) -> Callable:
     if not isinstance(node, str) or node not in table.FUNCTIONS:
         raise walk.error("is a function that this version does not know.")
@@ -56,7 +52,7 @@ def _decode_object(node: Node, walk: Loading) -> Any:
     check(cls, values, walk)
     if issubclass(cls, tuple):
         return cls(*(values[name] for name in names))
-    return _checked(_assemble(cls, values), walk)
+    return _assembled(cls, values, walk)
 
 
 def _fields(cls: Any) -> tuple[str, ...]:
@@ -81,20 +77,18 @@ def _defaults(cls: Any) -> dict[str, Any]:
     return found
 
 
-def _assemble(cls: type, values: Mapping[str, Any]) -> Any:
-    """An object with these fields, as Equinox makes one from its leaves."""
+def _assembled(cls: type, values: Mapping[str, Any], walk: Loading) -> Any:
+    """An object with these fields, as Equinox makes one from its leaves.
+
+    The checks of its class are those that Equinox runs after `__init__`.
+    """
     made = object.__new__(cls)
     for name, value in values.items():
         object.__setattr__(made, name, value)
-    return made
-
-
-def _checked(made: Any, walk: Loading) -> Any:
-    """The object, after the checks of its class that Equinox runs after `__init__`."""
-    for cls in type(made).__mro__:
-        if "__check_init__" in vars(cls):
+    for base in cls.__mro__:
+        if "__check_init__" in vars(base):
             try:
-                vars(cls)["__check_init__"](made)
+                vars(base)["__check_init__"](made)
             except InputError as error:
                 raise walk.error(f"is refused by its class: {error}") from error
     return made
@@ -139,5 +133,5 @@ def refuse_unknown(
 
 KINDS = {
     "object": Kind(table.is_class, _encode_object, _decode_object),
-    "function": Kind(table.is_function, _encode_function, _decode_function),
+    "function": Kind(table.is_function, lambda f, walk: f.__name__, _decode_function),
 }

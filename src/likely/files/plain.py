@@ -21,14 +21,6 @@ def _decode_float(node: Node, walk: Loading) -> float:
     return struct.unpack(">d", bits)[0]
 
 
-def _encode_tuple(value: tuple, walk: Saving) -> list[Node]:
-    return [walk(v, str(i)) for i, v in enumerate(value)]
-
-
-def _decode_tuple(node: Node, walk: Loading) -> tuple:
-    return tuple(items(node, walk))
-
-
 def _encode_dict(value: dict, walk: Saving) -> list[list[Node]]:
     """Pairs of keys and values, since keys need not be text."""
     odd = [key for key in value if not _is_key(key)]
@@ -70,6 +62,10 @@ KINDS = {
         _encode_float,
         _decode_float,
     ),
-    "tuple": Kind(lambda v: type(v) is tuple, _encode_tuple, _decode_tuple),
+    "tuple": Kind(
+        lambda v: type(v) is tuple,
+        lambda value, walk: walk(list(value)),
+        lambda node, walk: tuple(items(node, walk)),
+    ),
     "dict": Kind(lambda v: type(v) is dict, _encode_dict, _decode_dict),
 }

@@ -6,6 +6,7 @@ which values belong to it, and how they are encoded and decoded.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -27,27 +28,37 @@ class Kind(NamedTuple):
     decode: Callable[[Node, "Loading"], Any]
 
 
-class Saving:
-    """Encodes a value as a JSON node and tensors."""
+class AbstractWalk(ABC):
+    """The recursion over a value, with the path to where it is.
 
-    def __init__(self, kinds: Mapping[str, Kind]):
-        self.kinds = kinds
-        self.tensors: dict[str, np.ndarray] = {}
+    Args:
+        kinds: the kinds of values, by name.
+        tensors: the arrays of the file, by name.
+    """
+
+    def __init__(self, kinds: Mapping[str, Kind], tensors: dict[str, np.ndarray]):
+        self.kinds, self.tensors = kinds, tensors
         self.steps: list[str] = []
 
-    def __call__(self, value: Any, step: str | None = None) -> Node:
-        """The node of a value, which is one step further into the whole."""
+    @abstractmethod
+    def _convert(self, value: Any, /) -> Any:
+        """The node of a value, or the value of a node."""
+
+    def __call__(self, value: Any, step: str | None = None) -> Any:
+        """Convert what is one step further into the whole."""
         self.steps += [] if step is None else [step]
-        if len(self.steps) > MAX_DEPTH:
-            raise FileError("it is nested too deeply, or contains itself.")
-        node = self._node(value)
+        converted = self._convert(value)
         if step is not None:
             self.steps.pop()
-        return node
+        return converted
 
     def error(self, problem: str) -> FileError:
         """The error about the current value, with its path."""
         return FileError(f"{_path(self.steps)} {problem}")
+
+
+class Saving(AbstractWalk):
+    """Encodes a value as a JSON node and tensors."""
 
     def tensor(self, array: np.ndarray) -> str:
         """Keep a tensor under the path of the current value."""
@@ -57,7 +68,9 @@ class Saving:
         self.tensors[name] = np.ascontiguousarray(array).reshape(array.shape)
         return name
 
-    def _node(self, value: Any) -> Node:
+    def _convert(self, value: Any, /) -> Node:
+        if len(self.steps) > MAX_DEPTH:
+            raise FileError("it is nested too deeply, or contains itself.")
         if _plain(value):
             return value
         if type(value) is list:
@@ -68,24 +81,8 @@ class Saving:
         raise self.error(_refusal(value))
 
 
-class Loading:
+class Loading(AbstractWalk):
     """Decodes a value from a JSON node and tensors, each of which is used once."""
-
-    def __init__(self, kinds: Mapping[str, Kind], tensors: dict[str, np.ndarray]):
-        self.kinds, self.tensors = kinds, tensors
-        self.steps: list[str] = []
-
-    def __call__(self, node: Node, step: str | None = None) -> Any:
-        """The value of a node, which is one step further into the whole."""
-        self.steps += [] if step is None else [step]
-        value = self._value(node)
-        if step is not None:
-            self.steps.pop()
-        return value
-
-    def error(self, problem: str) -> FileError:
-        """The error about the current value, with its path."""
-        return FileError(f"{_path(self.steps)} {problem}")
 
     def tensor(self, name: Any) -> np.ndarray:
         """The tensor of this name, which no other node may have."""
@@ -93,7 +90,7 @@ class Loading:
             raise self.error("has no tensor of its own.")
         return self.tensors.pop(name)
 
-    def _value(self, node: Node) -> Any:
+    def _convert(self, node: Node, /) -> Any:
         if isinstance(node, list):
             return [self(n, str(i)) for i, n in enumerate(node)]
         if not isinstance(node, dict):

@@ -48,8 +48,4 @@ def bootstrap(
 @eqx.filter_jit
 def _fits(learn, batch: Batch, weights: Float[Array, "m n"], size: int) -> PyTree:
     """The fits of all weights, `size` of them at a time."""
-
-    def one(w: Float[Array, " n"]) -> PyTree:
-        return learn(batch._replace(w=w))
-
-    return jax.lax.map(one, weights, batch_size=size)
+    return jax.lax.map(lambda w: learn(batch._replace(w=w)), weights, batch_size=size)

@@ -43,9 +43,7 @@ def correlation(x: Any, y: Any, sample_weight: Any = None) -> Correlation:
     x, y = np.asarray(x, float), np.asarray(y, float)
     if x.ndim != 1 or x.shape != y.shape:
         raise InputError(f"x has shape {x.shape} and y {y.shape}; give (n,) for both.")
-    w = check_weights(
-        np.ones(len(x)) if sample_weight is None else sample_weight, len(x)
-    )
+    w = check_weights(sample_weight, len(x))
     for name, values in (("x", x), ("y", y)):
         check_finite(name, values, w)
     x, y, w = x[w > 0], y[w > 0], w[w > 0]

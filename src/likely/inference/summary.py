@@ -1,6 +1,7 @@
 """The summary of a fit: the table of coefficients and tests, as text and HTML."""
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -163,14 +164,17 @@ class Summary:
 
     def _fact_lines(self, width: int) -> list[str]:
         """The numbers above the table, in two columns."""
-        facts = self.facts
-        middle = -(-len(facts) // 2)
-        left, right = (
-            _aligned(part, (width - 4) // 2)
-            for part in (facts[:middle], facts[middle:])
-        )
-        right += [""] * (middle - len(right))
+        sides = zip(*self._fact_pairs, strict=True)
+        left, right = (_aligned(side, (width - 4) // 2) for side in sides)
         return [f"{a}    {b}".rstrip() for a, b in zip(left, right, strict=True)]
+
+    @property
+    def _fact_pairs(self) -> list[tuple[tuple[str, str], tuple[str, str]]]:
+        """The numbers above the table, two in each line."""
+        facts = self.facts
+        facts += [("", "")] * (len(facts) % 2)
+        middle = len(facts) // 2
+        return list(zip(facts[:middle], facts[middle:], strict=True))
 
     @property
     def _all_notes(self) -> list[str]:
@@ -191,10 +195,7 @@ class Summary:
             )
             return f"<tr>{shown}</tr>"
 
-        facts, middle = self.facts, -(-len(self.facts) // 2)
-        blank = [("", "")] * (2 * middle - len(facts))
-        pairs = zip(facts[:middle], facts[middle:] + blank, strict=True)
-        head = "".join(row([*a, *b], "td") for a, b in pairs)
+        head = "".join(row([*a, *b], "td") for a, b in self._fact_pairs)
         body = row(self._head, "th") + "".join(
             row(cells, "td") for cells in self._cells
         )
@@ -205,10 +206,9 @@ class Summary:
         )
 
 
-def _aligned(facts: list[tuple[str, str]], width: int) -> list[str]:
+def _aligned(facts: Sequence[tuple[str, str]], width: int) -> list[str]:
     """Lines of one length: names to the left, values to the right."""
-    size = max((len(name) + 2 + len(value) for name, value in facts), default=0)
-    size = max(size, width)
+    size = max(width, *(len(name) + 2 + len(value) for name, value in facts))
     return [f"{name}{value.rjust(size - len(name))}" for name, value in facts]
 
 

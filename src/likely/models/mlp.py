@@ -22,14 +22,10 @@ from likely.layers import (
 from likely.layers.composition.mixed_precision import check_dtype
 from likely.layers.units.activations import Activation
 from likely.layers.units.initializers import Initializer
+from likely.models.settings import setting
 from likely.typing import Key
 
 NORMS: dict[str, Callable] = {"batch": BatchNorm, "layer": LayerNorm}
-
-
-def _tuple(value: Any) -> Any:
-    """Lists as tuples, so that settings from a file hash like those from code."""
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _sizes(value: Any) -> tuple[int, ...]:
@@ -59,15 +55,13 @@ class MLP(eqx.Module):
     """
 
     hidden: tuple[int, ...] = eqx.field(static=True, converter=_sizes, default=(64, 64))
-    activation: Activation = eqx.field(static=True, converter=_tuple, default="relu")
-    norm: str | None = eqx.field(static=True, default=None)
-    dropout: float = eqx.field(static=True, default=0.0)
-    residual: bool | str = eqx.field(static=True, default=False)
-    init: Initializer = eqx.field(static=True, converter=_tuple, default="he")
-    output_init: Initializer | None = eqx.field(
-        static=True, converter=_tuple, default=None
-    )
-    dtype: str | None = eqx.field(static=True, default=None)
+    activation: Activation = setting("relu")
+    norm: str | None = setting(None)
+    dropout: float = setting(0.0)
+    residual: bool | str = setting(False)
+    init: Initializer = setting("he")
+    output_init: Initializer | None = setting(None)
+    dtype: str | None = setting(None)
 
     def __check_init__(self):
         if any(size < 1 for size in self.hidden):

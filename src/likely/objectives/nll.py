@@ -8,7 +8,6 @@ risk, and the KL divergence from the empirical distribution to the model.
 """
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from likely.families.family import AbstractFamily
@@ -43,9 +42,7 @@ class NegativeLogLikelihood(eqx.Module):
 
     def penalty(self, model: Model) -> Float[Array, ""]:
         """−log p(φ) / Σw."""
-        if self.prior is None:
-            return jnp.zeros(())
-        return -self.prior.log_prob(model) / self.rows.total_weight
+        return self.rows.penalty(self.prior, model)
 
     def likelihood(
         self, model: Model, batch: Batch, *, key: Key | None = None, state: State = None

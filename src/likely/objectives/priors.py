@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from likely.core.precision import number
+from likely.solvers.settings import as_real, real
 from likely.typing import Number
 
 
@@ -70,14 +70,9 @@ class AbstractPrior(eqx.Module):
 class ElasticNetPrior(AbstractPrior):
     r"""$-\log p = α\,\bigl(ρ\lVert w\rVert_1 + \frac{1-ρ}{2}\lVert w\rVert^2\bigr)$."""
 
-    alpha: Number
-    l1_ratio: Number
-    on: str = eqx.field(static=True)
-
-    def __init__(
-        self, alpha: float | Number, l1_ratio: float = 0.5, on: str = "weight"
-    ):
-        self.alpha, self.l1_ratio, self.on = _number(alpha), _number(l1_ratio), on
+    alpha: Number = eqx.field(converter=as_real)
+    l1_ratio: Number = real(0.5)
+    on: str = eqx.field(static=True, default="weight")
 
     def smooth_log_prob(self, model: PyTree) -> Float[Array, ""]:
         """The Gaussian part, −α(1 − ρ)/2 ‖w‖²."""
@@ -93,18 +88,8 @@ class ElasticNetPrior(AbstractPrior):
         return _soft_threshold(model, step * self.alpha * self.l1_ratio, self.on)
 
 
-class GaussianPrior(AbstractPrior):
-    r"""w ~ N(0, 1/α), the L2 penalty: $-\log p = \frac{α}{2}\lVert w\rVert^2$."""
-
-    alpha: Number
-    on: str = eqx.field(static=True)
-
-    def __init__(self, alpha: float | Number, on: str = "weight"):
-        self.alpha, self.on = _number(alpha), on
-
-    def smooth_log_prob(self, model: PyTree) -> Float[Array, ""]:
-        """−(α/2)‖w‖²."""
-        return -0.5 * self.alpha * _total(jnp.square, model, self.on)
+class AbstractSmoothPrior(AbstractPrior):
+    """A prior without a non-smooth part."""
 
     def kink_log_prob(self, model: PyTree) -> Float[Array, ""]:
         """Zero: there is no such part."""
@@ -115,17 +100,25 @@ class GaussianPrior(AbstractPrior):
         return model
 
 
+class GaussianPrior(AbstractSmoothPrior):
+    r"""w ~ N(0, 1/α), the L2 penalty: $-\log p = \frac{α}{2}\lVert w\rVert^2$."""
+
+    alpha: Number = eqx.field(converter=as_real)
+    on: str = eqx.field(static=True, default="weight")
+
+    def smooth_log_prob(self, model: PyTree) -> Float[Array, ""]:
+        """−(α/2)‖w‖²."""
+        return -0.5 * self.alpha * _total(jnp.square, model, self.on)
+
+
 class LaplacePrior(AbstractPrior):
     r"""w ~ Laplace(0, 1/α): density $\frac{α}{2}e^{-α|w|}$, variance $2/α^2$.
 
     It is the L1 penalty, $-\log p = α\lVert w\rVert_1$.
     """
 
-    alpha: Number
-    on: str = eqx.field(static=True)
-
-    def __init__(self, alpha: float | Number, on: str = "weight"):
-        self.alpha, self.on = _number(alpha), on
+    alpha: Number = eqx.field(converter=as_real)
+    on: str = eqx.field(static=True, default="weight")
 
     def smooth_log_prob(self, model: PyTree) -> Float[Array, ""]:
         """Zero: there is no such part."""
@@ -140,30 +133,19 @@ class LaplacePrior(AbstractPrior):
         return _soft_threshold(model, step * self.alpha, self.on)
 
 
-class NormPrior(AbstractPrior):
+class NormPrior(AbstractSmoothPrior):
     r"""$p(φ) \propto 1/\lVert φ\rVert$: improper, and infinite at φ = 0.
 
     The penalty is $\frac12\log(\lVert w\rVert^2 + ε^2)$; ε removes the pole at 0.
     """
 
-    epsilon: Number
-    on: str = eqx.field(static=True)
-
-    def __init__(self, epsilon: float = 1e-3, on: str = "weight"):
-        self.epsilon, self.on = _number(epsilon), on
+    epsilon: Number = real(1e-3)
+    on: str = eqx.field(static=True, default="weight")
 
     def smooth_log_prob(self, model: PyTree) -> Float[Array, ""]:
         """−½ log(‖w‖² + ε²)."""
         square = _total(jnp.square, model, self.on)
         return -0.5 * jnp.log(square + jnp.asarray(self.epsilon) ** 2)
-
-    def kink_log_prob(self, model: PyTree) -> Float[Array, ""]:
-        """Zero: there is no such part."""
-        return jnp.zeros(())
-
-    def prox(self, model: PyTree, step: Float[Array, ""]) -> PyTree:
-        """The identity: there is no non-smooth part."""
-        return model
 
 
 def _soft_threshold(model: PyTree, by: Float[Array, ""], on: str) -> PyTree:
@@ -171,8 +153,3 @@ def _soft_threshold(model: PyTree, by: Float[Array, ""], on: str) -> PyTree:
     return map_penalised(
         lambda w: jnp.sign(w) * jnp.maximum(jnp.abs(w) - by, 0.0), model, on
     )
-
-
-def _number(value):
-    """A strength as an array; a traced one stays unchanged."""
-    return value if isinstance(value, jax.Array) else number(value)

@@ -9,7 +9,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from likely.typing import Batch
+from likely.objectives.priors import AbstractPrior
+from likely.typing import Batch, Model
 
 
 class Normalisation(eqx.Module):
@@ -30,3 +31,9 @@ class Normalisation(eqx.Module):
         """Σ w·l / (B·w̄); a row of weight 0 does not contribute, even if its loss is NaN."""
         weighted = jnp.where(w > 0, w * losses, 0.0)
         return weighted.sum() / (len(w) * self.mean_weight)
+
+    def penalty(self, prior: AbstractPrior | None, model: Model) -> Float[Array, ""]:
+        """−log p(φ) / Σw, which is 0 without a prior."""
+        if prior is None:
+            return jnp.zeros(())
+        return -prior.log_prob(model) / self.total_weight

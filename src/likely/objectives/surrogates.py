@@ -63,9 +63,7 @@ class SurrogateLoss(eqx.Module):
 
     def penalty(self, model: Model) -> Float[Array, ""]:
         """−log p(φ) / Σw."""
-        if self.prior is None:
-            return jnp.zeros(())
-        return -self.prior.log_prob(model) / self.rows.total_weight
+        return self.rows.penalty(self.prior, model)
 
     def __call__(
         self, model: Model, batch: Batch, *, key: Key | None = None, state: State = None

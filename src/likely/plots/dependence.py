@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from likely.plots.style import COLOURS, INK, SOFT, figure
+from likely.plots.style import COLOURS, SOFT, figure
 
 
 def dependence(
@@ -25,11 +25,10 @@ def dependence(
         label: the label of the predictions.
         title: the title of the figure.
     """
-    drawn, (ax,) = figure(5.2, 3.4)
+    drawn, (ax,) = figure(5.2, 3.4, title)
     if rows is not None:
         for row in rows[:: max(1, len(rows) // 50)]:
             ax.plot(grid, row, color=SOFT, lw=0.5, alpha=0.5)
     ax.plot(grid, mean, color=COLOURS[1], lw=2.2)
     ax.set(xlabel=name, ylabel=label)
-    ax.set_title(title, loc="left", color=INK)
     return drawn

@@ -27,7 +27,7 @@ def importances(
     """
     names = [f"x{j}" for j in range(len(values))] if names is None else names
     order = np.argsort(values, kind="stable")
-    drawn, (ax,) = figure(6.0, 0.28 * len(values) + 1.1)
+    drawn, (ax,) = figure(6.0, 0.28 * len(values) + 1.1, title)
     heights = np.arange(len(values))
     ax.barh(heights, values[order], color=COLOURS[0], height=0.7)
     if errors is not None:
@@ -38,5 +38,4 @@ def importances(
     ax.axvline(0, color=SOFT, lw=0.8)
     ax.set_yticks(heights, [str(names[j]) for j in order])
     ax.set(xlabel=label)
-    ax.set_title(title, loc="left", color=INK)
     return drawn

@@ -41,7 +41,7 @@ def margin(
     if len(classes) != 2:
         raise InputError(f"y has {len(classes)} classes; a margin is drawn for two.")
     f: Callable[[np.ndarray], np.ndarray] = model.decision_function
-    drawn, (ax,) = figure(6.4, 4.8)
+    drawn, (ax,) = figure(6.4, 4.8, title)
     _surface(ax, f, X)
     signs = np.where(y == classes[1], 1.0, -1.0)
     value = f(X)
@@ -54,7 +54,6 @@ def margin(
     ring = {"marker": "o", "linestyle": "", "mfc": "none", "mec": INK, "ms": 11}
     ax.plot(*X[support].T, label=f"{len(support)} support vectors", **ring)
     ax.set(xlabel=labels[0], ylabel=labels[1])
-    ax.set_title(title, loc="left", color=INK)
     ax.legend(loc="best", framealpha=0.9, edgecolor="none", fontsize="small")
     return drawn
 

@@ -30,7 +30,7 @@ def partial_effects(
         raise InputError(
             "effects is empty; give results of partial_effect by column name."
         )
-    drawn, axes = figure(3.2 * len(effects), 3.0, columns=len(effects))
+    drawn, axes = figure(3.2 * len(effects), 3.0, title, columns=len(effects))
     for ax, (name, found) in zip(axes, effects.items(), strict=True):
         ax.axhline(0.0, color=SOFT, lw=0.8)
         ax.fill_between(found.x, found.low, found.high, color=COLOURS[0], alpha=0.2)
@@ -45,5 +45,4 @@ def partial_effects(
     for ax in axes:
         ax.set_ylim(low, high)
     axes[0].set(ylabel=label)
-    axes[0].set_title(title, loc="left", color=INK)
     return drawn

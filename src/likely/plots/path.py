@@ -41,7 +41,7 @@ def path(
     traces = named(runs)
     paths = {name: points(trace) for name, trace in traces.items()}
     limits = limits or _around(list(paths.values()), minimum)
-    drawn, (ax,) = figure(6.4, 4.8)
+    drawn, (ax,) = figure(6.4, 4.8, title)
     if f is not None:
         form = next(iter(traces.values())).model
         _landscape(ax, f, form, limits)
@@ -50,7 +50,6 @@ def path(
     if minimum is not None:
         ax.plot(*minimum, "*", color=INK, markersize=13, zorder=4, label="minimum")
     ax.set(xlim=limits[0], ylim=limits[1], xlabel=labels[0], ylabel=labels[1])
-    ax.set_title(title, loc="left", color=INK)
     if ax.get_legend_handles_labels()[1]:
         ax.legend(loc="best", framealpha=0.9, edgecolor="none", fontsize="small")
     return drawn

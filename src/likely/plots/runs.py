@@ -12,11 +12,10 @@ from likely.typing import Solution, Trace
 def named(runs: Solution | Trace | Mapping) -> dict[str, Trace]:
     """Traces by name, from one run or a mapping of names to runs."""
     several = runs if isinstance(runs, Mapping) else {"": runs}
-    return {name: _trace(run) for name, run in several.items()}
-
-
-def _trace(run: Solution | Trace) -> Trace:
-    return run.trace if isinstance(run, Solution) else run
+    return {
+        name: run.trace if isinstance(run, Solution) else run
+        for name, run in several.items()
+    }
 
 
 def points(trace: Trace) -> np.ndarray:

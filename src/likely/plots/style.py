@@ -17,15 +17,19 @@ INK, SOFT = "#222222", "#888888"
 
 
 def figure(
-    width: float, height: float, *, columns: int = 1
+    width: float, height: float, title: str = "", *, columns: int = 1
 ) -> tuple[Figure, list[Axes]]:
-    """An empty figure of this size in inches, and its axes side by side."""
+    """An empty figure of this size in inches, and its axes side by side.
+
+    A title stands above the first of them.
+    """
     drawn = Figure(figsize=(width, height), layout="constrained")
     axes = [drawn.add_subplot(1, columns, i + 1) for i in range(columns)]
     for ax in axes:
         ax.spines[["top", "right"]].set_visible(False)
         ax.spines[["left", "bottom"]].set_color(SOFT)
         ax.tick_params(color=SOFT, labelcolor=INK)
+    axes[0].set_title(title, loc="left", color=INK)
     return drawn, axes
 
 

@@ -40,7 +40,7 @@ def tree(
 
     layout(0, 0)
     deepest = max(depth for _, depth in positions.values())
-    drawn, (ax,) = figure(max(4.0, 1.6 * leaves[0]), 1.1 * (deepest + 1) + 0.6)
+    drawn, (ax,) = figure(max(4.0, 1.6 * leaves[0]), 1.1 * (deepest + 1) + 0.6, title)
     for node, (x, depth) in positions.items():
         inner = left[node] >= 0 and depth < max_depth
         if inner:
@@ -66,5 +66,4 @@ def tree(
         )
     ax.set(xlim=(0.3, leaves[0] + 0.7), ylim=(-deepest - 0.6, 0.6))
     ax.set_axis_off()
-    ax.set_title(title, loc="left", color=INK)
     return drawn

@@ -4,13 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, no_type_check
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from likely.core.checks import InputError
 from likely.data.columns import as_timestamps
-from likely.data.frames import to_arrow
 from likely.preprocess.transformer import AbstractTransformer
-from likely.preprocess.validation import row_weights
+from likely.preprocess.validation import row_weights, table_columns
 
 DAY = 86_400_000_000
 """Microseconds of a day."""
@@ -123,10 +121,7 @@ class DateParts(AbstractTransformer):
     def _timestamps(self, X: Any, *, reset: bool = False) -> list[np.ndarray]:
         if not hasattr(X, "shape") and not hasattr(X, "columns"):
             X = np.asarray(X)
-        validate_data(self, X, skip_check_array=True, reset=reset)
-        table = to_arrow(X)
-        pairs = zip(table.column_names, table.columns, strict=True)
-        return [as_timestamps(values, name) for name, values in pairs]
+        return table_columns(self, X, as_timestamps, reset=reset)
 
     def _names_out(self, names: list[str]) -> list[str]:
         found = []

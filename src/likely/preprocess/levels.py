@@ -5,21 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array
 
 from likely.core.checks import InputError
 from likely.data.columns import Levels, as_levels
-from likely.data.frames import to_arrow
-from likely.preprocess.validation import row_weights
+from likely.preprocess.validation import row_weights, table_columns
 
 MISSING, UNKNOWN = -1, -2
 """Codes of a missing value, and of a category that was not seen in `fit`."""
-UNCHECKED: dict[str, Any] = {
-    "dtype": None,
-    "ensure_all_finite": False,
-    "ensure_min_samples": 0,
-}
-"""Options of `check_array` for an array of any values."""
 
 
 class Tally(NamedTuple):
@@ -45,6 +38,12 @@ def tally(levels: Levels, w: np.ndarray) -> Tally:
     seen = np.flatnonzero(weight)
     weights = {levels.categories[i]: float(weight[i]) for i in seen}
     return Tally(weights, float(w[~present].sum()))
+
+
+def training_tallies(encoder: Any, X: Any, sample_weight: Any) -> list[Tally]:
+    """The weights of the categories of each column to learn from."""
+    columns, w = training_levels(encoder, X, sample_weight)
+    return [tally(levels, w) for levels in columns]
 
 
 def in_order(categories: Sequence[str]) -> list[str]:
@@ -81,10 +80,6 @@ def new_levels(encoder: Any, X: Any, *, reset: bool = False) -> list[Levels]:
     if not hasattr(X, "shape") and not hasattr(X, "columns"):
         X = np.asarray(X, dtype=object)
     if isinstance(X, np.ndarray) or issparse(X):
-        X = check_array(X, **UNCHECKED)
-    validate_data(encoder, X, skip_check_array=True, reset=reset)
-    table = to_arrow(X)
-    return [
-        as_levels(values, name)
-        for name, values in zip(table.column_names, table.columns, strict=True)
-    ]
+        check: Any = check_array
+        X = check(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+    return table_columns(encoder, X, as_levels, reset=reset)

@@ -15,8 +15,7 @@ from likely.preprocess.levels import (
     Tally,
     codes_among,
     in_order,
-    tally,
-    training_levels,
+    training_tallies,
 )
 
 HANDLE_UNKNOWN = ("infrequent_if_exist", "ignore", "error")
@@ -58,20 +57,14 @@ class OneHotEncoder(AbstractEncoder):
         self.handle_unknown = handle_unknown
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        columns, w = training_levels(self, X, sample_weight)
-        self.fit_tallies([tally(levels, w) for levels in columns])
+        self.fit_tallies(training_tallies(self, X, sample_weight))
 
     def fit_tallies(self, tallies: Sequence[Tally]) -> "OneHotEncoder":
         """Learn from the weights of the categories, one tally for each feature."""
         self._check_parameters()
-        kept = [self._kept(found) for found in tallies]
-        self.categories_ = kept
-        self.grouped_ = np.array(
-            [
-                len(categories) < len(found.weights)
-                for categories, found in zip(kept, tallies, strict=True)
-            ]
-        )
+        self.categories_ = [self._kept(found) for found in tallies]
+        seen = np.array([len(found.weights) for found in tallies])
+        self.grouped_ = np.array([len(kept) for kept in self.categories_]) < seen
         self.missing_ = np.array([found.missing > 0 for found in tallies])
         return self
 

@@ -14,8 +14,7 @@ from likely.preprocess.levels import (
     Tally,
     codes_among,
     in_order,
-    tally,
-    training_levels,
+    training_tallies,
 )
 
 
@@ -41,8 +40,7 @@ class OrdinalEncoder(AbstractEncoder):
         self.encoded_missing_value = encoded_missing_value
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        columns, w = training_levels(self, X, sample_weight)
-        self.fit_tallies([tally(levels, w) for levels in columns])
+        self.fit_tallies(training_tallies(self, X, sample_weight))
 
     def fit_tallies(self, tallies: Sequence[Tally]) -> "OrdinalEncoder":
         """Learn from the weights of the categories, one tally for each feature."""

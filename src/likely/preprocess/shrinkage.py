@@ -31,10 +31,8 @@ def encoding(
     present = w > 0
     codes = np.where(codes[present] < 0, k, codes[present])
     targets, w = targets[present], w[present]
-    return np.stack(
-        [_shrunk_means(codes, k + 1, y, w, smooth) for y in targets.T],
-        axis=1,
-    )
+    means = [_shrunk_means(codes, k + 1, y, w, smooth) for y in targets.T]
+    return np.stack(means, axis=1)
 
 
 def _shrunk_means(codes, k: int, y, w, smooth: str | float) -> np.ndarray:

@@ -158,41 +158,36 @@ class TableEncoder(AbstractTransformer):
         for chunk, w in weighted_chunks(X, sample_weight):
             numbers = list(columns.read_numbers(chunk, self.parts_))
             for rows in blocks(len(chunk)):
-                parts = [column[rows] for column in numbers]
-                block = (
-                    np.stack(parts, axis=1) if parts else np.empty((len(w[rows]), 0))
-                )
+                block = np.empty((len(w[rows]), len(numbers)))
+                for j, column in enumerate(numbers):
+                    block[:, j] = column[rows]
                 missing = missing | np.isnan(block).any(axis=0)
                 found = column_moments(block, w[rows])
                 moments = found if moments is None else moments.merge(found)
             counted = [tally(levels, w) for levels in columns.read_categories(chunk)]
-            tallies = [
-                old.merge(new) for old, new in zip(tallies, counted, strict=True)
-            ]
+            tallies = [*map(Tally.merge, tallies, counted)]
         assert moments is not None
         self._store_scaling(moments, missing)
         self._store_encoder(tallies)
 
     def _store_scaling(self, moments: ColumnMoments, missing: np.ndarray) -> None:
         kinds = {column.name: column.kind for column in self.schema_}
-        unscaled = [kinds[name] == "boolean" for name in self.numbers_]
-        dates = len(moments.mean) - len(unscaled)
-        unscaled = np.array(unscaled + [False] * dates, bool)
-        if not self.scale:
-            unscaled[:] = True
+        scaled = np.full(len(moments.mean), bool(self.scale))
+        scaled[
+            [j for j, name in enumerate(self.numbers_) if kinds[name] == "boolean"]
+        ] = 0
         self.fill_ = moments.mean
-        self.center_ = np.where(unscaled, 0.0, moments.mean)
-        self.scale_ = np.where(unscaled, 1.0, deviation(moments))
+        self.center_ = np.where(scaled, moments.mean, 0.0)
+        self.scale_ = np.where(scaled, deviation(moments), 1.0)
         self.indicated_ = missing & self.add_indicator
 
     def _store_encoder(self, tallies: list[Tally]) -> None:
         self.encoder_ = None
         self.seen_ = [list(found.weights) for found in tallies]
-        if tallies and self.categories == "one-hot":
-            encoder = OneHotEncoder(max_categories=self.max_categories)
-            self.encoder_ = encoder.fit_tallies(tallies)
-        elif tallies and self.categories == "ordinal":
+        if tallies and self.categories != "target":
             encoder = OrdinalEncoder(encoded_missing_value=-1.0)
+            if self.categories == "one-hot":
+                encoder = OneHotEncoder(max_categories=self.max_categories)
             self.encoder_ = encoder.fit_tallies(tallies)
 
     # Encoding --------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """Checks of numeric input: rows as an array of float64, and their weights."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
 from likely.core.checks import InputError, check_weights
+from likely.data.frames import to_arrow
 
 
 def row_weights(sample_weight: Any, n: int) -> np.ndarray:
@@ -13,6 +15,22 @@ def row_weights(sample_weight: Any, n: int) -> np.ndarray:
     if sample_weight is None:
         return np.ones(n)
     return check_weights(np.asarray(sample_weight), n)
+
+
+def table_columns(
+    transformer: Any, X: Any, read: Callable[[Any, str], Any], *, reset: bool
+) -> list:
+    """The columns of a frame or array, read one by one; checked against those of `fit`.
+
+    Args:
+        transformer: whose names of columns are set or compared.
+        X: a frame or an array.
+        read: a function of a column and its name.
+        reset: whether these rows decide what the columns are.
+    """
+    validate_data(transformer, X, skip_check_array=True, reset=reset)
+    table = to_arrow(X)
+    return [*map(read, table.columns, table.column_names)]
 
 
 def training_rows(

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likely.core.checks import InputError, check_weights
+from likely.base.rows import weights_of
+from likely.core.checks import InputError
 
 
 class PartialDependence(NamedTuple):
@@ -43,19 +44,16 @@ def partial_dependence(
         sample_weight: how often each row counts.
     """
     X = np.array(X, dtype=np.float64)
-    n = len(X)
-    w = check_weights(np.ones(n) if sample_weight is None else sample_weight, n)
+    w = weights_of(sample_weight, len(X))
     X, w = X[w > 0], w[w > 0]
-    column = X[:, feature]
-    known = column[np.isfinite(column)]
     if grid is None:
+        known = X[np.isfinite(X[:, feature]), feature]
         if not len(known):
             raise InputError(f"column {feature} has no number; give a grid.")
-        values = np.unique(known)
-        if len(values) > points:
+        grid = np.unique(known)
+        if len(grid) > points:
             low, high = np.quantile(known, [0.01, 0.99])
-            values = np.linspace(low, high, points)
-        grid = values
+            grid = np.linspace(low, high, points)
     grid = np.asarray(grid, dtype=np.float64)
     predict = getattr(estimator, "predict_proba", None) or estimator.predict
     rows = []

@@ -4,6 +4,7 @@ from typing import Any, no_type_check
 
 import numpy as np
 
+from likely.base.settings import store
 from likely.core.checks import InputError
 from likely.selection.mixture import AbstractMixture
 
@@ -24,21 +25,15 @@ class Ensemble(AbstractMixture):
         scales_: (m,) scales of errors; 1 where a member has a distribution.
     """
 
+    weights: Any
+
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(self, estimators: Any, *, weights: Any = None, cv: Any = 5):
-        self.estimators = estimators
-        self.weights = weights
-        self.cv = cv
-
-    @property
-    def _needs_folds(self) -> bool:
-        return False
+        store(self, locals())
 
     def _weigh(self, held_out: np.ndarray | None, w: np.ndarray) -> np.ndarray:
         m = len(self.estimators)
-        weights = (
-            np.ones(m) if self.weights is None else np.asarray(self.weights, float)
-        )
+        weights = np.asarray([1.0] * m if self.weights is None else self.weights, float)
         if weights.shape != (m,) or not (weights >= 0).all() or not weights.sum() > 0:
             raise InputError(
                 f"weights has to be {m} numbers of at least 0, one for each member."

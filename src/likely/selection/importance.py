@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from likely.core.checks import InputError, check_weights
+from likely.base.rows import weights_of
+from likely.core.checks import InputError
 from likely.evaluate import mean_score
 from likely.selection.members import has_distribution
 
@@ -52,7 +53,7 @@ def permutation_importance(
     n, d = X.shape
     if n < 2:
         raise InputError("one row cannot be shuffled; give at least two.")
-    w = check_weights(np.ones(n) if sample_weight is None else sample_weight, n)
+    w = weights_of(sample_weight, n)
     X, y, w = X[w > 0], y[w > 0], w[w > 0]
     increases = loss_increases(
         lambda rows: _losses(estimator, rows, y), X, range(d), _shuffled,

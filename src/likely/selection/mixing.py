@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from likely.core.checks import InputError, check_weights
+from likely.base.rows import weights_of
+from likely.core.checks import InputError
 
 EM_STEPS = 10
 """Steps of EM before a Newton step is tried."""
@@ -53,7 +54,7 @@ def mixing_weights(
     L = np.asarray(log_probs, np.float64)
     if L.ndim != 2 or L.size == 0 or np.isnan(L).any() or np.isposinf(L).any():
         raise InputError(f"log_probs has shape {L.shape} or NaN; give numbers, (n, m).")
-    w = check_weights(np.ones(len(L)) if w is None else w, len(L))
+    w = weights_of(w, len(L))
     L, w = np.maximum(L[w > 0], MIN_LOG_PROB), w[w > 0] / w.sum()
     top = L.max(1)
     P = np.exp(L - top[:, None])

@@ -8,7 +8,7 @@ likelihood the best mixture is never worse than the best member.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -29,17 +29,14 @@ from likely.selection.members import (
 class AbstractMixture(Predictor, ABC):
     """Members and their weights; you write `_weigh`."""
 
+    _needs_folds: ClassVar[bool] = False
+    """Whether held-out likelihoods are needed whatever the members are."""
     estimators: Any
     cv: Any
 
     @abstractmethod
     def _weigh(self, held_out: np.ndarray | None, w: np.ndarray) -> np.ndarray:
         """π from (n, m) held-out log-likelihoods, where they are needed."""
-
-    @property
-    @abstractmethod
-    def _needs_folds(self) -> bool:
-        """Whether held-out likelihoods are needed whatever the members are."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None):
         """Fit the members, and weigh them.

@@ -4,6 +4,7 @@ from typing import Any, no_type_check
 
 import numpy as np
 
+from likely.base.settings import store
 from likely.selection.mixing import MIN_LOG_PROB, mixing_weights
 from likely.selection.mixture import AbstractMixture
 
@@ -29,14 +30,11 @@ class Stacking(AbstractMixture):
         scales_: (m,) scales of errors; 1 where a member has a distribution.
     """
 
+    _needs_folds = True
+
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(self, estimators: Any, *, cv: Any = 5):
-        self.estimators = estimators
-        self.cv = cv
-
-    @property
-    def _needs_folds(self) -> bool:
-        return True
+        store(self, locals())
 
     def _weigh(self, held_out: np.ndarray | None, w: np.ndarray) -> np.ndarray:
         assert held_out is not None

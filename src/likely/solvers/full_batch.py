@@ -27,8 +27,9 @@ from likely.typing import (
 class AbstractFullBatch(eqx.Module):
     """A solver whose every step uses all the rows."""
 
-    capacity: eqx.AbstractVar[int]
-    """The number of points of the trace, known before the program is compiled."""
+    @abstractmethod
+    def trace_length(self) -> int:
+        """The number of points of the trace, known before the program is compiled."""
 
     @abstractmethod
     def solve(
@@ -40,7 +41,7 @@ class AbstractFullBatch(eqx.Module):
         self, objective, model, data: Batch, *, key: Key | None, state: State = None
     ) -> Solution:
         """Minimise the objective over the parameters of the model."""
-        options = {"key": key, "state": state, "capacity": self.capacity}
+        options = {"key": key, "state": state, "capacity": self.trace_length()}
         return _minimize(self, objective, model, data, options)
 
 

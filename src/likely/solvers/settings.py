@@ -1,5 +1,7 @@
 """Settings as arrays, so that a new value compiles nothing."""
 
+from typing import TYPE_CHECKING, Any
+
 import equinox as eqx
 import jax
 import numpy as np
@@ -7,8 +9,12 @@ from jaxtyping import Array, Float, Int
 
 from likely.core.precision import number
 
-Real = Float[Array | np.ndarray, "..."]
-Whole = Int[Array | np.ndarray, "..."]
+if TYPE_CHECKING:  # numbers are converted
+    Real = Any
+    Whole = Any
+else:
+    Real = Float[Array | np.ndarray, "..."]
+    Whole = Int[Array | np.ndarray, "..."]
 
 
 def as_real(value) -> Real:
@@ -28,8 +34,6 @@ def real(default: float | None = None, **options):
     return eqx.field(converter=as_real, **options)
 
 
-def whole(default: int | None = None, **options):
+def whole(default: int, **options):
     """A field that holds an integer setting."""
-    if default is not None:
-        options["default"] = default
-    return eqx.field(converter=as_whole, **options)
+    return eqx.field(converter=as_whole, default=default, **options)

@@ -133,10 +133,10 @@ def _by_cv(
     for strengths, folds in sizes:
         fits = strengths * folds * repeats
         if cost(problem.n, coefficients, fits) <= problem.budget:
+            grid = unit * np.geomspace(10, 1e-4, strengths)
             # the losses are a mean, or a sum
-            scale = unit if problem.family in GLMS else unit * problem.n
-            grid = (scale * np.geomspace(10, 1e-4, strengths)).tolist()
-            alphas = None if strengths == 40 else grid
+            scale = 1 if problem.family in GLMS else problem.n
+            alphas = None if strengths == 40 else (scale * grid).tolist()
             settings = {"alpha": "cv", "alphas": alphas, "cv": folds, "basis": basis}
             if on_counts:
                 return _on_scale(problem, lk.PoissonRegressor(**settings))
@@ -149,7 +149,7 @@ def _spline(problem: Problem) -> Any:
         return "there are too few rows for curves"
     refusal = "there are too many columns for curves"
     if problem.has_glm:
-        basis = NaturalSpline(n_knots=5)
+        basis = NaturalSpline(n_knots=5)  # four columns for each
         return _by_cv(problem, 4 * problem.d, basis=basis, refusal=refusal)
     many = problem.d > problem.by_effort(30, 100, 200)
     if many or costs.curves(problem.n, problem.d) > problem.budget:
@@ -179,14 +179,14 @@ def _svm(problem: Problem) -> Any:
 
 
 def _nystroem(problem: Problem) -> Any:
-    chosen = refusal = "kernels of so many rows cost too much"
+    refusal = "kernels of so many rows cost too much"
     for m in (300, 200, 100, 50):
         if costs.features(problem.n, problem.d, m) <= problem.budget:
             basis = lk.Nystroem(n_components=m, random_state=problem.seed)
             chosen = _by_cv(problem, m, 1 / m, basis, refusal=refusal)
-        if chosen is not refusal:
-            break
-    return chosen
+            if not isinstance(chosen, str):
+                return chosen
+    return refusal
 
 
 def _forest(problem: Problem) -> Any:

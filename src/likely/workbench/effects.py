@@ -6,7 +6,6 @@ prediction over rows when the column is set to one value after another, and the 
 of that over models fitted to different folds.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,7 +14,6 @@ import pyarrow as pa
 from jaxtyping import Float
 
 from likely.data.columns import as_levels, as_numbers, as_timestamps
-from likely.data.schema import Column
 from likely.evaluate import mean_score
 from likely.selection.importance import loss_increases
 from likely.workbench.fitted import FittedMixture
@@ -43,7 +41,7 @@ class Effect(NamedTuple):
     column: str
     kind: str
     values: list[Any]
-    """Numbers, ISO dates, or categories."""
+    """Numbers, dates, or categories."""
     means: Float[np.ndarray, "v c"]
     """Means of the prediction, or of the probability of each class."""
     errors: Float[np.ndarray, "v c"]
@@ -78,8 +76,7 @@ def importances(ladder: Ladder, name: str) -> list[ColumnImportance]:
 
 def _shuffled(frame: pa.Table, column: str, order: np.ndarray) -> pa.Table:
     index = frame.column_names.index(column)
-    field = frame.schema.field(index)
-    return frame.set_column(index, field, frame.column(index).take(pa.array(order)))
+    return frame.set_column(index, column, frame[column].take(pa.array(order)))
 
 
 def _losses(model: FittedMixture, frame: pa.Table, y: np.ndarray) -> np.ndarray:
@@ -97,19 +94,12 @@ def effects(ladder: Ladder, name: str, columns: list[str]) -> list[Effect]:
     found = []
     for column in columns[:MAX_EFFECTS]:
         ladder.notify(Event("stage", text=f"effect of {column}"))
-        values, put = _grid(table.frame, table.schema[column])
-        copies = pa.concat_tables([put(frame, value) for value in values])
+        kind = table.schema[column].kind
+        values = _grid(table.frame[column], column, kind)
+        copies = pa.concat_tables([_filled(frame, column, value) for value in values])
         curves = [_curve(model, copies, len(values), table.target) for model in models]
-        shown = [_plain(v) for v in values]
-        found.append(
-            Effect(
-                column,
-                table.schema[column].kind,
-                shown,
-                np.mean(curves, axis=0),
-                np.std(curves, axis=0, ddof=1) if k > 1 else 0 * curves[0],
-            )
-        )
+        spread = np.std(curves, axis=0, ddof=1) if k > 1 else 0 * curves[0]
+        found.append(Effect(column, kind, values, np.mean(curves, axis=0), spread))
     return found
 
 
@@ -124,49 +114,27 @@ def _curve(
     return np.asarray(center, float).reshape(points, -1).mean(1)[:, None]
 
 
-def _grid(
-    frame: pa.Table, column: Column
-) -> tuple[list, Callable[[pa.Table, Any], Any]]:
-    """Some values of a column, and a function that sets the column to one of them."""
-    index = frame.column_names.index(column.name)
-    field = frame.schema.field(index)
+def _filled(frame: pa.Table, column: str, value: Any) -> pa.Table:
+    """The rows with the same value in every row of a column."""
+    index = frame.column_names.index(column)
+    kind = frame[column].type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return frame.set_column(index, column, pa.array([value] * len(frame), kind))
 
-    def put(rows: pa.Table, value: Any) -> pa.Table:
-        kind = (
-            field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        )
-        same = pa.array([value] * len(rows), kind)
-        return rows.set_column(index, pa.field(column.name, kind), same)
 
-    if column.kind in ("category", "code"):
-        levels = as_levels(frame.column(index), column.name)
-        counts = np.bincount(
-            levels.codes[levels.codes >= 0], minlength=len(levels.categories)
-        )
-        common = np.argsort(-counts, kind="stable")[:MAX_VALUES]
-        codes = [
-            int(np.argmax(levels.codes == c)) for c in np.sort(common) if counts[c]
-        ]
-        return [frame.column(index)[c].as_py() for c in codes], put
-    if column.kind == "boolean":
-        present = frame.column(index).drop_null().unique().to_pylist()
-        return sorted(present, key=str), put
-    if column.kind == "date":
-        present = as_timestamps(frame.column(index), column.name)
-        present = np.sort(present[~np.isnat(present)])
-    else:
-        present = as_numbers(frame.column(index), column.name)
-        present = np.sort(present[~np.isnan(present)])
+def _grid(values: pa.ChunkedArray, name: str, kind: str) -> list:
+    """Some values of a column: common categories, or quantiles of numbers and dates."""
+    if kind in ("category", "code"):
+        codes, categories = as_levels(values, name)
+        counts = np.bincount(codes[codes >= 0], minlength=len(categories))
+        common = np.sort(np.argsort(-counts, kind="stable")[:MAX_VALUES])
+        rows = [int(np.argmax(codes == c)) for c in common if counts[c]]
+        return [values[row].as_py() for row in rows]
+    if kind == "boolean":
+        return sorted(values.drop_null().unique().to_pylist(), key=str)
+    present = (as_timestamps if kind == "date" else as_numbers)(values, name)
+    present = np.sort(present[~np.isnan(present)])
     picks = np.linspace(0.02, 0.98, MAX_VALUES) * (len(present) - 1)
-    values = np.unique(present[picks.round().astype(int)])
-    if column.kind == "date":
-        return [v.item() for v in values.astype("datetime64[us]")], put
-    if pa.types.is_integer(field.type):
-        return [int(v) for v in values], put
-    return [float(v) for v in values], put
-
-
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, int | float | str):
-        return value
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+    picked = np.unique(present[picks.round().astype(int)])
+    return (picked.astype(int) if pa.types.is_integer(values.type) else picked).tolist()

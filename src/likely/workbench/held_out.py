@@ -78,12 +78,14 @@ def mixed(
     first = parts[0]
     logs = np.stack([-part.loss for part in parts])
     loss = -np.asarray(logsumexp(logs, axis=0, b=weights[:, None]))
+
+    def average(name: str) -> np.ndarray:
+        return np.tensordot(weights, [getattr(part, name) for part in parts], axes=1)
+
     if first.probs is not None:
-        probs = np.tensordot(weights, np.stack([p.probs for p in parts]), axes=1)
-        return HeldOutPredictions(first.rows, loss, probs=probs)
-    mean = np.tensordot(weights, np.stack([p.mean for p in parts]), axes=1)
-    pit = np.tensordot(weights, np.stack([p.pit for p in parts]), axes=1)
-    quantiles = mixed_table([p.quantiles for p in parts], weights)
+        return HeldOutPredictions(first.rows, loss, probs=average("probs"))
+    quantiles = mixed_table([part.quantiles for part in parts], weights)
+    mean, pit = average("mean"), average("pit")
     return HeldOutPredictions(first.rows, loss, None, mean, quantiles, pit)
 
 

@@ -18,8 +18,8 @@ from likely.core.checks import InputError
 from likely.evaluate import mean_score
 from likely.preprocess import TableEncoder
 from likely.selection.mixing import mixing_weights
-from likely.workbench.candidates import STACK, Candidate, Problem
 from likely.workbench import fitted, held_out
+from likely.workbench.candidates import STACK, Candidate, Problem
 from likely.workbench.fitted import FittedMixture
 from likely.workbench.held_out import HeldOutPredictions
 from likely.workbench.spec import Spec
@@ -223,9 +223,7 @@ class Ladder:
 
     def fold(self, number: int) -> Fold:
         """A fold; encoded again if it was not kept."""
-        if number not in self.folds:
-            self.folds[number] = Fold(self.table, number)
-        return self.folds[number]
+        return self.folds.setdefault(number, Fold(self.table, number))
 
     def of_fold(self, name: str, number: int) -> FittedMixture:
         """A candidate, or the stacked mixture, as it was fitted to one fold."""

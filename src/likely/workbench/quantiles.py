@@ -14,21 +14,13 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr, ndtri, softmax
 
-from likely.families import (
-    Exponentiated,
-    Mixed,
-    Mixture,
-    Normal,
-    Predictive,
-    Stretched,
-)
+from likely import families
 
 _TAIL = (0.005, 0.025, 0.05, 0.1, 0.2, 0.3, 0.4)
 LEVELS = np.array([*_TAIL, 0.5, *(1 - q for q in reversed(_TAIL))])
 MIDDLE = len(_TAIL)
-INNER = 0.9
-"""The coverage of the intervals that are stretched to the coverage asked for."""
 LOW, HIGH = _TAIL.index(0.05), len(LEVELS) - 1 - _TAIL.index(0.05)
+"""The ends of the intervals that are stretched to the coverage asked for."""
 BLOCK_ENTRIES, POINTS, MIN_TAIL = 4_000_000, 32, 1e-12
 """For mixtures of normals: the size of a block, the points of a row, the least F and 1 − F."""
 MAX_COUNTS, MAX_ENTRIES = 1000, 20_000_000
@@ -37,23 +29,24 @@ MAX_COUNTS, MAX_ENTRIES = 1000, 20_000_000
 
 def quantile_table(dist: Any) -> Float[np.ndarray, "n l"]:
     """The quantiles of each row at `LEVELS`."""
-    if isinstance(dist, Exponentiated):
+    if isinstance(dist, families.Exponentiated):
         return np.exp(np.minimum(quantile_table(dist.base), 700.0))
-    if isinstance(dist, Stretched):
+    if isinstance(dist, families.Stretched):
         inner = quantile_table(dist.base)
         middle = inner[:, MIDDLE, None]
         return middle + dist.factor * (inner - middle)
-    if isinstance(dist, Mixed):
+    if isinstance(dist, families.Mixed):
         return mixed_table([quantile_table(part) for part in dist.parts], dist.weights)
     family = dist.family
-    if isinstance(family, Mixture) and isinstance(family.family, Normal):
+    mixes = isinstance(family, families.Mixture)
+    if mixes and isinstance(family.family, families.Normal):
         return _normal_mixture(dist)
     if family.discrete:
         return _counts(dist)
     return np.stack([np.asarray(dist.quantile(q), float) for q in LEVELS], axis=1)
 
 
-def _counts(dist: Predictive) -> np.ndarray:
+def _counts(dist: families.Predictive) -> np.ndarray:
     """Quantiles of counts, interpolated in the step where F reaches the level.
 
     A quantile lies between y − ½ and y + ½. So two rows with the same whole quantile but
@@ -77,7 +70,7 @@ def _counts(dist: Predictive) -> np.ndarray:
     return found
 
 
-def _cumulative(dist: Predictive, n: int, limit: int) -> np.ndarray | None:
+def _cumulative(dist: families.Predictive, n: int, limit: int) -> np.ndarray | None:
     """F(−1), F(0), F(1), ... until the last level is reached, or None above `limit`."""
     if np.max(dist.mean, initial=0.0) > limit:
         return None
@@ -98,7 +91,7 @@ def inner_ends(
     return m + stretch * (table[:, LOW] - m), m, m + stretch * (table[:, HIGH] - m)
 
 
-def _normal_mixture(dist: Predictive) -> np.ndarray:
+def _normal_mixture(dist: families.Predictive) -> np.ndarray:
     """Quantiles of mixtures of normals, in blocks of rows, so that memory stays small."""
     theta = dist.theta
     scale = np.broadcast_to(theta["scale"], theta["loc"].shape)

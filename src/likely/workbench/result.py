@@ -5,6 +5,7 @@ import dataclasses
 import io
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -77,35 +78,46 @@ class Result:
     def predictions_csv(self) -> str:
         """Held-out predictions of the best model as CSV, with intervals or sets."""
         predictions = self.held_out[self.report["winner"]["name"]]
-        table, out = self.table, io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        rows = predictions.rows
-        row, fold, y = table.rows[rows], _folds(table)[rows], table.y[rows]
-        if predictions.probs is not None:
+        table, rows, covered = self.table, predictions.rows, self.covered
+        columns = {"row": table.rows[rows], "fold": table.folds.numbers[rows]}
+        if predictions.probs is None:
+            columns |= {"y": table.y[rows], "mean": predictions.mean}
+            columns |= {"low": covered["low"], "high": covered["high"]}
+        else:
             labels = np.asarray(table.target.classes, dtype=object)
-            probs, sets = self.covered["probs"], self.covered["sets"]
-            writer.writerow(
-                ["row", "fold", "y", "predicted", *(f"p({c})" for c in labels), "set"]
-            )
-            for i in range(len(y)):
-                inside = "|".join(labels[sets[i]])
-                chances = [f"{p:.6g}" for p in probs[i]]
-                true, predicted = labels[int(y[i])], labels[probs[i].argmax()]
-                writer.writerow([row[i], fold[i], true, predicted, *chances, inside])
-            return out.getvalue()
-        writer.writerow(["row", "fold", "y", "mean", "low", "high"])
-        low, high = self.covered["low"], self.covered["high"]
-        for i in range(len(y)):
-            numbers = (y[i], predictions.mean[i], low[i], high[i])
-            writer.writerow([row[i], fold[i], *(f"{v:.6g}" for v in numbers)])
-        return out.getvalue()
+            columns["y"] = labels[table.y[rows].astype(int)]
+            columns |= class_columns(labels, covered["probs"], covered["sets"])
+        return csv_text(rounded(columns, lambda value: f"{value:.6g}"))
 
 
-def _folds(table: Table) -> np.ndarray:
-    fold = np.full(len(table), -1)
-    for number, weights in enumerate(table.folds.held_out):
-        fold[weights > 0] = number
-    return fold
+def class_columns(
+    labels: np.ndarray, probs: np.ndarray, sets: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Predictions of classes as columns: the label, the probabilities, and the set."""
+    return {
+        "predicted": labels[probs.argmax(1)],
+        **{f"p({label})": p for label, p in zip(labels, probs.T, strict=True)},
+        "set": np.array(["|".join(labels[row]) for row in sets], dtype=object),
+    }
+
+
+def rounded(
+    columns: dict[str, np.ndarray], shown: Callable[[float], Any]
+) -> dict[str, list]:
+    """The columns as lists, with each fraction as it is to be shown."""
+    return {
+        name: [*map(shown, values)] if values.dtype.kind == "f" else values.tolist()
+        for name, values in columns.items()
+    }
+
+
+def csv_text(columns: dict[str, list]) -> str:
+    """Columns as CSV."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return out.getvalue()
 
 
 def ladder_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
@@ -131,11 +143,7 @@ def compact(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
             "model": row["model"],
             "nats": with_error(row["nats"], row.get("±")),
             "gain": with_error(row.get("gain"), row.get("gain ±"), "+") if i else "",
-            **{
-                name: _short(value)
-                for name, value in row.items()
-                if name in SHOWN_SCORES
-            },
+            **{name: _short(row[name]) for name in row if name in SHOWN_SCORES},
         }
         for i, row in enumerate(rows)
     ]
@@ -183,11 +191,9 @@ def verdict(report: dict[str, Any]) -> list[str]:
         third = f"it is right in {100 * scores['accuracy']:.1f} % of rows, and its sets"
         kind = mean_size(winner["size"], " classes")
     else:
-        r2 = scores["r2"]
-        explained = (
-            "" if r2 is None else f"it explains {100 * r2:.0f} % of the variance, and "
-        )
-        third = f"{explained}its intervals"
+        third, r2 = "its intervals", scores["r2"]
+        if r2 is not None:
+            third = f"it explains {100 * r2:.0f} % of the variance, and {third}"
         kind = mean_size(winner["size"], " wide")
     asked, share = 100 * winner["coverage_asked"], 100 * winner["coverage"]
     third += f" of {asked:.0f} % cover {share:.1f} % of rows, {kind}"
@@ -206,7 +212,7 @@ def _sentence(text: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: lists, numbers of twelve digits, null for NaN."""
+    """A value as JSON has it: lists, numbers of twelve digits, null for NaN, ISO dates."""
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, np.ndarray):
@@ -219,4 +225,6 @@ def plain(value: Any) -> Any:
         return int(value)
     if isinstance(value, float | np.floating):
         return float(f"{value:.12g}") if np.isfinite(value) else None
-    return value
+    if value is None or isinstance(value, str):
+        return value
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -1,6 +1,7 @@
 """The coefficients of an unpenalised linear model, with intervals and p-values."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -20,10 +21,10 @@ MAX_COEFFICIENTS = 600
 class SimpleModel(NamedTuple):
     """The coefficients of an unpenalised linear model, columns scaled to variance 1."""
 
-    title: str
-    rows: list[dict[str, Any]]
-    facts: list[tuple[str, str]]
-    warnings: list[tuple[str, str]]
+    title: str = ""
+    rows: Sequence[dict[str, Any]] = ()
+    facts: Sequence[tuple[str, str]] = ()
+    warnings: Sequence[tuple[str, str]] = ()
     """(class, sentence) of each warning of the fit."""
     refusal: str = ""
 
@@ -34,16 +35,14 @@ def simple_model(table: Table) -> SimpleModel:
     X, _ = fold.encoded("scaled")
     names = fold.encoders["scaled"].get_feature_names_out()
     if X.shape[1] > MAX_COLUMNS:
-        return SimpleModel("", [], [], [], f"{X.shape[1]} columns are too many to read")
+        return SimpleModel(refusal=f"{X.shape[1]} columns are too many to read")
     numbers = X.shape[1] * max(len(table.target.classes) - 1, 1)
     if numbers > MAX_COEFFICIENTS:
-        return SimpleModel(
-            "", [], [], [], f"{numbers} coefficients are too many to read"
-        )
+        return SimpleModel(refusal=f"{numbers} coefficients are too many to read")
     kept = _independent(X)
     model, y, title = _model(table)
     if not len(kept):
-        return SimpleModel(title, [], [], [], "no column varies from row to row.")
+        return SimpleModel(title, refusal="no column varies from row to row.")
     X, names = X[:, kept], [str(name) for name in names[kept]]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -54,33 +53,25 @@ def simple_model(table: Table) -> SimpleModel:
             rows, facts = _rows(summary), list(summary.facts)
         except InputError as error:
             found = _sentences(caught) or [(type(error).__name__, str(error))]
-            return SimpleModel(title, [], [], found, str(error))
+            return SimpleModel(title, warnings=found, refusal=str(error))
         except np.linalg.LinAlgError:
             why = "its equations have no unique solution (columns repeat each other)."
-            return SimpleModel(title, [], [], _sentences(caught), why)
+            return SimpleModel(title, warnings=_sentences(caught), refusal=why)
     return SimpleModel(title, rows, facts, _sentences(caught))
 
 
 def _rows(summary: Any) -> list[dict[str, Any]]:
     """One row for each coefficient."""
-    return [
-        {
-            "name": name,
-            "estimate": float(b),
-            "error": float(s),
-            "low": float(low),
-            "high": float(high),
-            "p": float(p),
-        }
-        for name, b, s, (low, high), p in zip(
-            summary.names,
-            summary.coefficients,
-            summary.standard_errors,
-            summary.intervals,
-            summary.p_values,
-            strict=True,
-        )
-    ]
+    columns = {
+        "name": summary.names,
+        "estimate": summary.coefficients,
+        "error": summary.standard_errors,
+        "low": summary.intervals[:, 0],
+        "high": summary.intervals[:, 1],
+        "p": summary.p_values,
+    }
+    cells = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in cells]
 
 
 def _sentences(caught: list) -> list[tuple[str, str]]:

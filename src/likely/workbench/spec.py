@@ -63,13 +63,10 @@ class Spec:
             if value in ("", (), {}):
                 continue
             if isinstance(value, Mapping):
-                pairs = [f"{_quoted(k)} = {_quoted(v)}" for k, v in value.items()]
+                pairs = [f"{_toml(k)} = {_toml(v)}" for k, v in value.items()]
                 tables += ["", f"[{field.name}]", *pairs]
-            elif isinstance(value, tuple):
-                lines.append(f"{field.name} = [{', '.join(map(_quoted, value))}]")
             else:
-                plain = _quoted(value) if isinstance(value, str) else repr(value)
-                lines.append(f"{field.name} = {plain}")
+                lines.append(f"{field.name} = {_toml(value)}")
         return "\n".join([*lines, *tables]) + "\n"
 
     @classmethod
@@ -93,6 +90,7 @@ class Spec:
                 content[name] = tuple(content[name])
         if isinstance(content.get("coverage"), int):
             content["coverage"] = float(content["coverage"])
+        _check(content)
         return cls(**content)
 
     @classmethod
@@ -135,14 +133,14 @@ _RULES: dict[str, tuple[type, Callable[[Any], bool], str]] = {
 
 def _check(settings: Mapping[str, Any]) -> None:
     """Refuse settings of the wrong type or outside of their range."""
-    for name, (kind, fits, what) in _RULES.items():
-        value = settings[name]
+    for name, value in settings.items():
+        kind, fits, what = _RULES[name]
         if not isinstance(value, kind) or isinstance(value, bool) or not fits(value):
             raise InputError(f"{name} is {value!r}; give {what}.")
-    if settings["groups"] and settings["time"]:
+    if settings.get("groups") and settings.get("time"):
         raise InputError("groups and time are both given; give one of them.")
 
 
-def _quoted(text: str) -> str:
-    """A TOML string: that of JSON, which leaves the control character 127 as it is."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
+def _toml(value: Any) -> str:
+    """A text, a number or a tuple of texts as TOML, which is JSON but for character 127."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

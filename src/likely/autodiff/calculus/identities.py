@@ -31,7 +31,7 @@ V, SQUARE, WIDE = (N,), (N, N), (M, N)
 
 def _identities(group: str, shape: tuple[int, ...], *rules: tuple) -> list[Identity]:
     """Rules (statement, function, derivative, misprint and its function if there are)."""
-    return [Identity(group, *rule[:3], shape, *rule[3:]) for rule in rules]
+    return [Identity(group, name, f, df, shape, *rest) for name, f, df, *rest in rules]
 
 
 IDENTITIES: tuple[Identity, ...] = (

@@ -6,7 +6,7 @@ import numpy as np
 
 from likely.core.checks import InputError
 
-FEW = 4
+MAX_CHANNELS = 4
 """Channels that a picture may have: grey, with opacity, colours, with opacity."""
 
 
@@ -36,7 +36,7 @@ def image_shape(X: Any, given: Any) -> tuple[int, int, int]:
                 f"X has rows of {rows[0]} numbers; say what images they are: "
                 "image_shape=(h, w) or (h, w, c), where one that follows may be -1."
             )
-        if len(rows) == 3 and rows[0] <= FEW < min(rows[1:]):
+        if len(rows) == 3 and rows[0] <= MAX_CHANNELS < min(rows[1:]):
             raise InputError(
                 f"X has shape {shape_of(X)}, whose channels seem to come first; they "
                 "come last here: np.moveaxis(X, 1, -1). Where they do, say so: "

@@ -127,22 +127,14 @@ def slack_cost(C: Any) -> float:
     return float(C)
 
 
-def class_sums(values: Float[np.ndarray, "n m"], c: int) -> Float[np.ndarray, "n c"]:
-    """For each class, the sum of the decision values of its pairs in its favour."""
-    total = np.zeros((len(values), c))
-    for m, (i, j) in enumerate(combinations(range(c), 2)):
-        total[:, i] += values[:, m]
-        total[:, j] -= values[:, m]
-    return total
-
-
 def votes(
     values: Float[np.ndarray, "n m"], c: int
 ) -> tuple[Float[np.ndarray, "n c"], Float[np.ndarray, "n c"]]:
     """Votes plus a fraction from the decision values that only breaks ties; plain votes."""
-    counts = np.zeros((len(values), c))
+    counts, sums = np.zeros((2, len(values), c))
     for m, (i, j) in enumerate(combinations(range(c), 2)):
         counts[:, i] += values[:, m] > 0
         counts[:, j] += values[:, m] <= 0
-    sums = class_sums(values, c)
+        sums[:, i] += values[:, m]
+        sums[:, j] -= values[:, m]
     return counts + sums / (3 * (np.abs(sums) + 1)), counts

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 
 from likely.base.rows import Rows
 from likely.core.checks import InputError
+from likely.models.kernels.functions import Kernel, kernel_of
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """An odd number with well mixed bits: 2⁶⁴ divided by the golden ratio."""
@@ -53,27 +54,30 @@ def merge_rows(
     return MergedRows(X[first], y[first], np.bincount(number, w[order]), first, group)
 
 
-def rows_for_kernel(
-    kernel: Any, rows: Rows, present: Int[np.ndarray, " n"]
-) -> MergedRows:
-    """Equal rows merged; kernel values stay as they are, but have to be square.
+def rows_for_kernel(model: Any, rows: Rows) -> tuple[Kernel, MergedRows]:
+    """The kernel of a model, and the rows that have weight, equal ones merged.
+
+    Precomputed kernel values stay as they are, but have to be square.
 
     Args:
-        kernel: the setting of the estimator.
-        rows: rows that all have weight.
-        present: their indices among the rows of the fit.
+        model: an estimator with the settings of a kernel.
+        rows: the rows of the fit.
     """
-    if kernel != "precomputed":
-        return merge_rows(rows.X, rows.y, rows.w)
-    X = rows.X
-    if len(present) < X.shape[1] and X.shape[1] > present.max():
-        X = X[:, present]
-    if X.shape[0] != X.shape[1]:
-        raise InputError(
-            f"a precomputed kernel is square, rows by rows; this one has shape {X.shape}."
-        )
-    every_row = np.arange(len(X))
-    return MergedRows(X, rows.y, rows.w, every_row, every_row)
+    present, rows = np.flatnonzero(rows.is_present), rows.present()
+    X, n = rows.X, len(present)
+    if model.kernel == "precomputed":
+        if n < X.shape[1] and X.shape[1] > present.max():
+            X = X[:, present]
+        if X.shape != (n, n):
+            raise InputError(
+                f"a precomputed kernel is square, rows by rows; this one has shape {X.shape}."
+            )
+        data = MergedRows(X, rows.y, rows.w, present, np.arange(n))
+    else:
+        data = merge_rows(X, rows.y, rows.w)
+        data = data._replace(first=present[data.first])
+    settings = {"gamma": model.gamma, "coef0": model.coef0, "degree": model.degree}
+    return kernel_of(model.kernel, data.X, data.w, **settings), data
 
 
 def _hashes(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

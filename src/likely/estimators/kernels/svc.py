@@ -5,15 +5,15 @@ from itertools import combinations
 from typing import Any, NamedTuple, no_type_check
 
 import numpy as np
-from jaxtyping import Int
 from sklearn.base import ClassifierMixin
 
 from likely.base.labels import class_weights
+from likely.base.rows import Rows
 from likely.base.settings import one_of, store
 from likely.core.threads import thread_map
 from likely.estimators.kernels.margins import MarginClassifier, slack_cost
 from likely.estimators.kernels.merged_rows import MergedRows, rows_for_kernel
-from likely.models.kernels.functions import Kernel, kernel_of
+from likely.models.kernels.functions import Kernel
 from likely.models.kernels.svm.machine import Dual, Found, pack_machines
 
 
@@ -37,11 +37,6 @@ class Trained(NamedTuple):
             slack[rows, m] = np.maximum(0.0, 1 - y * found.f)
         return slack
 
-    @property
-    def intercepts(self) -> np.ndarray:
-        """(m,) b of each machine."""
-        return np.array([found.intercept for found in self.found])
-
     def each(self, name: str) -> np.ndarray:
         """(m,) a number of each machine."""
         return np.array([getattr(found, name) for found in self.found])
@@ -54,7 +49,7 @@ class SVC(ClassifierMixin, MarginClassifier):
       y_i(w·φ(x_i) + b) \ge 1 - ξ_i,\; ξ_i \ge 0,$$
 
     by its dual $\max_α \sum α_i - \tfrac12\sum α_iα_jy_iy_jK_{ij}$ with K = φ·φ, 0 ≤ α ≤ C and
-    $\sum α_iy_i = 0$. There is no likelihood here (a place where the recipe bends): f gives signs.
+    $\sum α_iy_i = 0$. There is no likelihood here: f gives signs.
     With `probability=True` a sigmoid of f is fitted on held-out folds.
 
     Larger C means less slack and a smaller margin. For the objective ‖w‖² + λΣξ the box of
@@ -96,9 +91,6 @@ class SVC(ClassifierMixin, MarginClassifier):
 
     C: Any
     kernel: Any
-    degree: Any
-    gamma: Any
-    coef0: Any
     shrinking: Any
     tol: Any
     cache_size: Any
@@ -139,21 +131,20 @@ class SVC(ClassifierMixin, MarginClassifier):
         for name in ("multi_class", "decision_function_shape"):
             one_of(name, getattr(self, name), ("ovo", "ovr"))
         rows = self._rows(X, y, sample_weight)
-        present, rows = np.flatnonzero(rows.is_present), rows.present()
-        data = rows_for_kernel(self.kernel, rows, present)
-        settings = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}
-        kernel = kernel_of(self.kernel, data.X, data.w, **settings)
+        kernel, data = rows_for_kernel(self, rows)
         w = class_weights(self.class_weight, self.classes_, data.y, data.w)
         codes, C = data.y.astype(int), C * w
         trained = self._train(kernel, data.X, codes, C)
-        self._publish(kernel, data, rows.w, present, trained)
+        self._publish(kernel, data, rows, trained)
         if self.probability:
 
             def values(train: np.ndarray, out: np.ndarray) -> np.ndarray:
                 part = self._train(kernel, data.X, codes[train], C[train], train)
                 B = np.zeros((len(codes), len(part.found)))
                 B[train] = part.signed(len(train))
-                return pack_machines(kernel, data.X, B, part.intercepts)[0](data.X[out])
+                return pack_machines(kernel, data.X, B, part.each("intercept"))[0](
+                    data.X[out]
+                )
 
             self.scaling_ = self._calibration(codes, data.w, values)
         return self
@@ -191,39 +182,35 @@ class SVC(ClassifierMixin, MarginClassifier):
 
         return Trained(sides, thread_map(one, sides))
 
-    def _publish(  # noqa: PLR0917
-        self,
-        kernel: Kernel,
-        data: MergedRows,
-        w: np.ndarray,
-        present: Int[np.ndarray, " n"],
-        trained: Trained,
+    def _publish(
+        self, kernel: Kernel, data: MergedRows, rows: Rows, trained: Trained
     ) -> None:
         """Set the fitted attributes by the rows as they were given.
 
         Args:
             kernel: K.
             data: the merged rows.
-            w: the weights of the rows before they were merged.
-            present: their indices among the rows of the fit.
+            rows: the rows of the fit.
             trained: the machines on the merged rows.
         """
         n, c = len(data.y), len(self.classes_)
         B = trained.signed(n)
         support = np.flatnonzero((B != 0).any(1))
-        given, codes = present[data.first], data.y.astype(int)
+        given, codes = data.first, data.y.astype(int)
         support = support[np.lexsort((given[support], codes[support]))]
-        self.machines_ = pack_machines(kernel, data.X, B, trained.intercepts, given)[0]
+        self.machines_ = pack_machines(
+            kernel, data.X, B, trained.each("intercept"), given
+        )[0]
         self.support_ = given[support].astype(np.int32)
         self.support_vectors_ = data.X[support]
         self.n_support_ = np.bincount(codes[support], minlength=c).astype(np.int32)
         self.dual_coef_ = _dual_coef(B[support], codes[support], c, self._pairwise)
-        self.intercept_ = trained.intercepts
+        self.intercept_ = trained.each("intercept")
         if kernel.name == "linear":
             self.coef_ = B[support].T @ data.X[support]
-        share = (w / data.w[data.group])[:, None]
-        self.dual_variables_ = _all_rows(present, np.abs(B)[data.group] * share)
-        self.slack_ = _all_rows(present, trained.slack(n)[data.group])
+        share = (rows.present().w / data.w[data.group])[:, None]
+        self.dual_variables_ = _all_rows(rows, np.abs(B)[data.group] * share)
+        self.slack_ = _all_rows(rows, trained.slack(n)[data.group])
         norms = trained.each("norm")
         self.margin_ = 1 / np.where(norms > 0, norms, np.inf)
         self.objective_, self.gap_ = trained.each("objective"), trained.each("gap")
@@ -235,8 +222,9 @@ class SVC(ClassifierMixin, MarginClassifier):
         return tags
 
 
-def _all_rows(present: Int[np.ndarray, " n"], values: np.ndarray) -> np.ndarray:
+def _all_rows(rows: Rows, values: np.ndarray) -> np.ndarray:
     """Values of the present rows, with zeros for absent rows before the last of them."""
+    present = np.flatnonzero(rows.is_present)
     whole = np.zeros((int(present[-1]) + 1, values.shape[1]))
     whole[present] = values
     return whole

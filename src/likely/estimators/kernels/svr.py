@@ -14,7 +14,7 @@ from likely.estimators.kernels.margins import N_FOLDS, slack_cost
 from likely.estimators.kernels.merged_rows import MergedRows, rows_for_kernel
 from likely.evaluate.assignment import ordered_folds
 from likely.families import Laplace, Predictive
-from likely.models.kernels.functions import Kernel, kernel_of
+from likely.models.kernels.functions import Kernel
 from likely.models.kernels.svm.machine import Dual, Found, pack_machines
 
 MIN_SCALE = 1e-300
@@ -26,7 +26,7 @@ class SVR(RegressorMixin, Predictor):
     $$\min_{w,b}\; \tfrac12\lVert w\rVert^2 + C\sum_i \max(0, |y_i - f(x_i)| - ε), \qquad
       f(x) = w·φ(x) + b = \sum_s β_s K(x_s, x) + b.$$
 
-    Another place where the recipe bends: the loss has no scale of its own. With
+    The loss is no likelihood and has no scale of its own. With
     `probability=True` the errors of five held-out folds give one: y | x ~ Laplace(f(x), s).
 
     Args:
@@ -56,9 +56,6 @@ class SVR(RegressorMixin, Predictor):
     C: Any
     epsilon: Any
     kernel: Any
-    degree: Any
-    gamma: Any
-    coef0: Any
     shrinking: Any
     probability: Any
     tol: Any
@@ -95,16 +92,11 @@ class SVR(RegressorMixin, Predictor):
         if np.isinf(C):
             raise InputError("C is infinite; SVR needs a finite cost of errors.")
         at_least("epsilon", self.epsilon)
-        rows = self._rows(X, y, sample_weight)
-        present = np.flatnonzero(rows.is_present)
-        data = rows_for_kernel(self.kernel, rows.present(), present)
-        settings = {"gamma": self.gamma, "coef0": self.coef0, "degree": self.degree}
-        kernel = kernel_of(self.kernel, data.X, data.w, **settings)
+        kernel, data = rows_for_kernel(self, self._rows(X, y, sample_weight))
         found = self._train(kernel, data, C, np.arange(len(data.y)))
         B, bias = found.b[:, None], np.array([found.intercept])
-        given = present[data.first]
-        self.machines_, support = pack_machines(kernel, data.X, B, bias, given)
-        self.support_ = given[support].astype(np.int32)
+        self.machines_, support = pack_machines(kernel, data.X, B, bias, data.first)
+        self.support_ = data.first[support].astype(np.int32)
         self.support_vectors_ = data.X[support]
         self.n_support_ = np.array([len(support)], np.int32)
         self.dual_coef_, self.intercept_ = B[support].T.copy(), bias
@@ -157,9 +149,8 @@ class SVR(RegressorMixin, Predictor):
             found = self._train(kernel, data, C, train)
             B = np.zeros((n, 1))
             B[train, 0] = found.b
-            f = pack_machines(kernel, data.X, B, np.array([found.intercept]))[0](
-                data.X[out]
-            )
+            bias = np.array([found.intercept])
+            f = pack_machines(kernel, data.X, B, bias)[0](data.X[out])
             error += float(data.w[out] @ np.abs(data.y[out] - f[:, 0]))
         return max(error / float(data.w.sum()), MIN_SCALE)
 

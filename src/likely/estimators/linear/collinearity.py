@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import lstsq, qr
 
-LARGEST = 20_000_000
+MAX_SIZE = 20_000_000
 
 
 class CollinearityWarning(UserWarning):
@@ -47,7 +47,7 @@ def dependence_sentence(
 
 def _dependence(X: np.ndarray, intercept: bool) -> tuple[int | None, list[int]]:
     """A dependent column and the few others that make it up, if n is not too large."""
-    if X.size > LARGEST:
+    if X.size > MAX_SIZE:
         return None, []
     X = X - X.mean(0) if intercept else X
     length = np.linalg.norm(X, axis=0)

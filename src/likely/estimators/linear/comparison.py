@@ -101,12 +101,13 @@ def linearity_test(
 ) -> TestResult:
     """Whether a column acts along a line: F of a natural spline against it.
 
-    All columns take part linearly in both models; in the larger one this column may bend.
+    All columns take part linearly in both models; in the larger one this column may act
+    along a curve.
 
     Args:
         X: (n, d) inputs, or one column (n,).
         y: (n,) numbers.
-        column: which column may bend.
+        column: the number of the column that may act along a curve.
         n_knots: of the spline, at quantiles.
         sample_weight: how often each row counts.
     """
@@ -122,7 +123,7 @@ def linearity_test(
     knots = knots_at(x[:, 0], w, np.linspace(0, 1, n_knots))
     if len(knots) < 3:
         raise InputError(
-            f"column {column} has too few values to bend; it needs three at least."
+            f"column {column} has too few values for a curve; it needs at least three."
         )
     line = np.column_stack([np.ones(len(X)), X])
     curve = np.column_stack([line, natural_spline(x[:, 0], knots)[:, 1:]])

@@ -30,9 +30,9 @@ from likely.inference import (
 from likely.solvers.least_squares.moments import second_moments
 from likely.typing import Batch
 
-SMALL = 2e7
+MAX_REFINED_SIZE = 2e7
 """Rows times squared columns up to which the covariance is refined to the last digit."""
-INDEPENDENT = 1e-3
+MIN_EIGENVALUE = 1e-3
 """The least eigenvalue of a correlation matrix whose inverse keeps thirteen digits."""
 
 
@@ -119,7 +119,7 @@ class Evidence(eqx.Module):
         """σ₁/σ_p of the design; from its Gram matrix where that is safe, or rows many."""
         values = np.linalg.eigvalsh(self.gram())
         safe = values[0] > 1e-9 * values[-1]
-        if not safe and self.X.size * self.p <= SMALL:
+        if not safe and self.X.size * self.p <= MAX_REFINED_SIZE:
             R = np.linalg.qr(np.sqrt(self.w)[:, None] * self.A, mode="r")
             s = np.linalg.svd(R, compute_uv=False)
             return float(s[0] / s[-1]) if s[-1] > 0 else np.inf
@@ -127,7 +127,7 @@ class Evidence(eqx.Module):
 
 
 class _Rows(NamedTuple):
-    """The same as padded arrays, for programs."""
+    """The evidence as padded arrays, for programs."""
 
     family: AbstractFamily
     A: Any
@@ -138,11 +138,11 @@ class _Rows(NamedTuple):
 
 def _free(rows: _Rows) -> tuple[Array, Array]:
     """l′ and l″ in the free entries of η: all but the first of a softmax."""
-    slope, bend = curvature(rows.family, rows.eta, rows.y)
+    gradient, hessian = curvature(rows.family, rows.eta, rows.y)
     if isinstance(rows.family, Gamma):  # the mean over y, which is 1
-        bend = jnp.ones_like(bend)
+        hessian = jnp.ones_like(hessian)
     first = int(rows.eta.shape[1] > 1)
-    return slope[:, first:], bend[:, first:, first:]
+    return gradient[:, first:], hessian[:, first:, first:]
 
 
 @eqx.filter_jit
@@ -152,13 +152,13 @@ def _unscaled(evidence: _Rows) -> Float[Array, "q q"]:
 
 @eqx.filter_jit
 def _sandwich(evidence: _Rows, kind: str) -> Float[Array, "q q"]:
-    slope, bend = _free(evidence)
-    bread = inverse(information(evidence.A, bend, evidence.w))
-    A, k, p = evidence.A, bend.shape[1], evidence.A.shape[1]
+    gradient, hessian = _free(evidence)
+    bread = inverse(information(evidence.A, hessian, evidence.w))
+    A, k, p = evidence.A, hessian.shape[1], evidence.A.shape[1]
     own = bread.reshape(k, p, k, p)[jnp.arange(k), :, jnp.arange(k)]
     along = jax.lax.map(lambda part: jnp.sum((A @ part) * A, 1), own)
-    leverage = jnp.sum(along * jnp.diagonal(bend, axis1=1, axis2=2).T, 0)
-    rows = scores(A, slope)
+    leverage = jnp.sum(along * jnp.diagonal(hessian, axis1=1, axis2=2).T, 0)
+    rows = scores(A, gradient)
     return sandwich(bread, rows, leverage, evidence.w, kind=kind)
 
 
@@ -176,7 +176,7 @@ def normal_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
     scale = np.sqrt(np.diagonal(G))
     if scale.all():
         unit = G / np.outer(scale, scale)
-        far = 1e-7 if evidence.X.size * p > SMALL else INDEPENDENT
+        far = 1e-7 if evidence.X.size * p > MAX_REFINED_SIZE else MIN_EIGENVALUE
         if np.linalg.eigvalsh(unit)[0] > far:
             C = np.linalg.inv(unit) / np.outer(scale, scale)
             if not evidence.first:
@@ -201,17 +201,17 @@ def _regression(A, y, w):
 
 @eqx.filter_jit
 def _joint(family: AbstractFamily, A, eta, y, w):
-    slope, bend = curvature(family, jnp.asarray(eta), jnp.asarray(y))
+    gradient, hessian = curvature(family, jnp.asarray(eta), jnp.asarray(y))
     A, w = jnp.asarray(A), jnp.asarray(w)
-    H = joint_information(A, bend, w)
-    rows = jnp.concatenate([A * slope[:, :1], slope[:, 1:]], 1)
+    H = joint_information(A, hessian, w)
+    rows = jnp.concatenate([A * gradient[:, :1], gradient[:, 1:]], 1)
     return inverse(H), rows
 
 
 def joint_covariance(
     family: AbstractFamily, evidence: Evidence, u: float, *, robust: bool
 ) -> Float[np.ndarray, "q q"]:
-    """Of (B, u): the inverse information, or the sandwich of scores."""
+    """The covariance of (B, u): the inverse information, or the sandwich of scores."""
     with float64():
         rows = _padded(evidence)
         eta = np.column_stack([rows.eta[:, 0], np.full(len(rows.y), u)])
@@ -225,13 +225,13 @@ def joint_covariance(
 
 
 def shape_variance(a: float, total: float) -> float:
-    """Of log a, the shape of a gamma distribution: 1/(n(a²ψ′(a) − a))."""
-    bend = a**2 * float(polygamma(1, a)) - a
-    return 1 / (total * bend) if bend > 0 else 0.0
+    """The variance of log a, the shape of a gamma distribution: 1/(n(a²ψ′(a) − a))."""
+    per_row = a**2 * float(polygamma(1, a)) - a
+    return 1 / (total * per_row) if per_row > 0 else 0.0
 
 
 def quantile_covariance(evidence: Evidence, tau: float) -> Float[np.ndarray, "p p"]:
-    r"""Of quantile regression: $τ(1-τ) (A^\top W A)^{-1} / f(0)^2$.
+    r"""The covariance of quantile regression: $τ(1-τ) (A^\top W A)^{-1} / f(0)^2$.
 
     f(0) is the density of the residuals at 0, by an Epanechnikov kernel whose width is
     Hall and Sheather's.

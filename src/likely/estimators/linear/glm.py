@@ -256,7 +256,7 @@ def strength(hyper: dict, w: Float[Array, " n"], per_weight: bool) -> Array:
 
 
 def trim(phi: PyTree, d: int) -> PyTree:
-    """The same tree with every `weight` cut down to its first d rows."""
+    """The tree with every `weight` cut down to its first d rows."""
 
     def cut(path, leaf):
         named = getattr(path[-1], "name", None) == "weight"

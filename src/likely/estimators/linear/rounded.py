@@ -52,7 +52,7 @@ class RoundedLearner(eqx.Module):
         return self.line.trimmed(phi, d)
 
     def cells(self, line: Float[Array, "n 2"]) -> Float[Array, "n c"]:
-        """The same from (x·w + b, log σ)."""
+        """Log-probabilities of the cells, from (x·w + b, log σ)."""
         loc, log_scale = jnp.split(line, 2, axis=1)
         cuts = jnp.arange(1, self.family.n_eta, dtype=loc.dtype) - 0.5
         z = (cuts[None] - loc) / jnp.exp(log_scale)

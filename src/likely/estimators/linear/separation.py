@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-LARGEST = 3_000_000
+MAX_SIZE = 3_000_000
 
 
 class Separation(NamedTuple):
@@ -39,7 +39,7 @@ def separation(
     A = X / np.where(scale > 0, scale, 1.0)
     A = np.column_stack([A, np.ones(len(A))]) if intercept else A
     margins: Any = _margins(A, codes.astype(int), classes)
-    if margins.shape[0] * A.shape[1] > LARGEST:
+    if margins.shape[0] * A.shape[1] > MAX_SIZE:
         return None
     weak = _direction(margins, 0.0, normalise=True)
     if weak is None:

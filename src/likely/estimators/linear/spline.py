@@ -147,7 +147,7 @@ class SplineLearner(eqx.Module):
         return found.model
 
     def widened(self, extra: int) -> "SplineLearner":
-        """The same for rows with this many columns of zeros at the end."""
+        """The learner for rows with this many columns of zeros at the end."""
         S = np.pad(np.asarray(self.S), ((0, 0), (0, extra), (0, extra)))
         return SplineLearner(S, self.ranks, self.method, self.family)
 

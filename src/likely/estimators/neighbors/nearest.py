@@ -63,6 +63,16 @@ class NeighborsModel(Predictor):
     targets_: np.ndarray
     weights_: np.ndarray
 
+    @no_type_check  # scikit-learn: settings are looked at in fit
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: str = "uniform",
+        metric: str = "euclidean",
+    ):
+        store(self, locals())
+
     def _keep_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Check the settings, and keep the rows that have weight."""
         k = at_least("n_neighbors", self.n_neighbors, 1, whole=True)
@@ -120,16 +130,6 @@ class KNeighborsClassifier(ClassifierMixin, NeighborsModel):
         classes_: the labels, sorted.
     """
 
-    @no_type_check  # scikit-learn: settings are looked at in fit
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: str = "uniform",
-        metric: str = "euclidean",
-    ):
-        store(self, locals())
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "KNeighborsClassifier":
         """Keep the rows.
 
@@ -163,16 +163,6 @@ class KNeighborsRegressor(RegressorMixin, NeighborsModel):
         scale_: the root mean squared error of rows predicted from the others (of 2,000
             rows at most).
     """
-
-    @no_type_check  # scikit-learn: settings are looked at in fit
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: str = "uniform",
-        metric: str = "euclidean",
-    ):
-        store(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "KNeighborsRegressor":
         """Keep the rows, and predict each from the others to learn the scale.

@@ -39,7 +39,7 @@ def perceptron(estimator: Any) -> TableNetwork:
 
 
 class MLPRegressor(RegressorMixin, NetworkPredictor):
-    r"""y | x ~ p(y | f(x)) with f a multilayer perceptron; N(f(x), σ²) unless told otherwise.
+    r"""y | x ~ p(y | f(x)) with f a multilayer perceptron; N(f(x), σ²) by default.
 
     y may have several columns: they are independent given x, and share the hidden layers.
 

@@ -13,7 +13,7 @@ from likely.base.rows import Rows, check_numbers, dense
 from likely.base.settings import at_least
 from likely.core.checks import InputError
 from likely.core.random import seed_of
-from likely.estimators.trees.limits import bin_rows, depth_limit, least_leaf_weight
+from likely.estimators.trees.limits import bin_rows, least_leaf_weight, whole_limit
 from likely.evaluate.assignment import early_stopping_split
 from likely.families import AbstractFamily, Normal
 from likely.models.trees import Trees
@@ -52,7 +52,7 @@ def boosting_settings(estimator: Any, d: int, w: np.ndarray) -> "Settings":
     gain = at_least("min_impurity_decrease", get("min_impurity_decrease"))
     limits = Limits(
         max_leaves=at_least("max_leaf_nodes", leaves, 2, whole=True),
-        max_depth=depth_limit(depth),
+        max_depth=whole_limit("max_depth", depth, 1),
         min_leaf=least_leaf_weight(get("min_samples_leaf")),
         min_gain=gain * float(w.sum()),
         l2=at_least("l2_regularization", get("l2_regularization")),

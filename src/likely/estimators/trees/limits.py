@@ -29,8 +29,8 @@ def tree_limits(estimator: Any, d: int, w: np.ndarray) -> TreeLimits:
     gain = at_least("min_impurity_decrease", get("min_impurity_decrease"))
     total = float(w.sum())
     return TreeLimits(
-        max_depth=depth_limit(get("max_depth")),
-        max_leaves=leaf_limit(get("max_leaf_nodes")),
+        max_depth=whole_limit("max_depth", get("max_depth"), 1),
+        max_leaves=whole_limit("max_leaf_nodes", get("max_leaf_nodes"), 2),
         max_features=feature_count(get("max_features"), d),
         min_leaf=max(least_leaf_weight(get("min_samples_leaf")), share * total),
         min_split=split if split > 2 else 0.0,
@@ -38,18 +38,9 @@ def tree_limits(estimator: Any, d: int, w: np.ndarray) -> TreeLimits:
     )
 
 
-def depth_limit(max_depth: Any) -> int:
-    """The largest depth of a leaf; None is no limit."""
-    if max_depth is None:
-        return UNLIMITED
-    return at_least("max_depth", max_depth, 1, whole=True)
-
-
-def leaf_limit(max_leaf_nodes: Any) -> int:
-    """The largest number of leaves; None is no limit."""
-    if max_leaf_nodes is None:
-        return UNLIMITED
-    return at_least("max_leaf_nodes", max_leaf_nodes, 2, whole=True)
+def whole_limit(name: str, value: Any, least: int) -> int:
+    """A setting that is a whole number, at least `least`; None is no limit."""
+    return UNLIMITED if value is None else at_least(name, value, least, whole=True)
 
 
 def least_leaf_weight(min_samples_leaf: Any) -> float:

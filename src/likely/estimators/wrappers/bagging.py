@@ -31,7 +31,32 @@ JOINED = {"oob_score_": lambda parts: float(np.mean(parts)), "scale_": np.array}
 """How the fitted attributes of several outputs become one."""
 
 
-class BaggingClassifier(ClassifierMixin, Predictor):
+class Bagging(Predictor):
+    """Members of one kind on bootstraps; you write `fit` and `predict_dist`."""
+
+    _allows_missing: ClassVar[bool] = True
+    estimator: Any
+    oob_score: Any
+    estimators_: list
+    columns_: list
+
+    @no_type_check  # scikit-learn: settings are looked at in fit
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 10,
+        *,
+        max_samples: Any = None,
+        max_features: Any = None,
+        bootstrap: bool = True,
+        oob_score: bool = False,
+        random_state: Any = 0,
+        verbose: bool = False,
+    ):
+        store(self, locals())
+
+
+class BaggingClassifier(ClassifierMixin, Bagging):
     """Any classifier on bootstraps: the mean of the members' probabilities.
 
     Args:
@@ -51,27 +76,6 @@ class BaggingClassifier(ClassifierMixin, Predictor):
         columns_: the columns of each.
         oob_score_: accuracy out of bag.
     """
-
-    _allows_missing: ClassVar[bool] = True
-    estimators_: list
-    columns_: list
-    estimator: Any
-    oob_score: Any
-
-    @no_type_check  # scikit-learn: settings are looked at in fit
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 10,
-        *,
-        max_samples: Any = None,
-        max_features: Any = None,
-        bootstrap: bool = True,
-        oob_score: bool = False,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ):
-        store(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None):
         """Fit the members.
@@ -112,7 +116,7 @@ class BaggingClassifier(ClassifierMixin, Predictor):
         return sums
 
 
-class BaggingRegressor(RegressorMixin, Predictor):
+class BaggingRegressor(RegressorMixin, Bagging):
     """Any regressor on bootstraps: the mixture of the members' distributions.
 
     Members that give no distribution count as normals with the error seen out of bag.
@@ -139,28 +143,8 @@ class BaggingRegressor(RegressorMixin, Predictor):
         oob_score_: R² out of bag, the mean over outputs.
     """
 
-    _allows_missing: ClassVar[bool] = True
     _allows_outputs: ClassVar[bool] = True
-    estimators_: list
-    columns_: list
     outputs_: list
-    estimator: Any
-    oob_score: Any
-
-    @no_type_check  # scikit-learn: settings are looked at in fit
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 10,
-        *,
-        max_samples: Any = None,
-        max_features: Any = None,
-        bootstrap: bool = True,
-        oob_score: bool = False,
-        random_state: Any = 0,
-        verbose: bool = False,
-    ):
-        store(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None):
         """Fit the members.
@@ -181,9 +165,8 @@ class BaggingRegressor(RegressorMixin, Predictor):
         out = unseen if unseen.any() else np.ones_like(unseen)
         counts = out.sum(axis=0)
         judged = counts > 0
-        sums = (np.stack(_member_predictions(self, rows.X, "predict")) * out).sum(
-            axis=0
-        )
+        each = np.stack(_member_predictions(self, rows.X, "predict"))
+        sums = (each * out).sum(axis=0)
         y, mean, w = rows.y[judged], sums[judged] / counts[judged], rows.w[judged]
         error = float(np.average((y - mean) ** 2, weights=w))
         self.scale_ = float(np.sqrt(max(error, np.finfo(float).tiny)))

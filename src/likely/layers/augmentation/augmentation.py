@@ -132,18 +132,16 @@ class Augmentation(eqx.Module):
         if self.rotate is not None:
             angle = within(keys[0], self.rotate, n) * jnp.pi / 180
         if self.scale is not None:
-            zoom = jnp.exp(
-                within(keys[1], 1.0, n) * jnp.log1p(_cast(self.scale, dtype))
-            )
+            largest = jnp.log1p(jnp.asarray(self.scale, dtype))
+            zoom = jnp.exp(within(keys[1], largest, n))
         if self.flip is not None:
-            mirrored = jax.random.uniform(keys[2], (n,), dtype) < _cast(
-                self.flip, dtype
-            )
+            draw = jax.random.uniform(keys[2], (n,), dtype)
+            mirrored = draw < jnp.asarray(self.flip, dtype)
             mirror = jnp.where(mirrored, -1.0, 1.0).astype(dtype)
         if self.shift is not None:
             b = b + within(keys[3], self.shift, n, 2)
         if self.crop is not None:
-            smallest = _cast(self.crop, dtype)
+            smallest = jnp.asarray(self.crop, dtype)
             side = smallest + (1 - smallest) * jax.random.uniform(keys[4], (n,), dtype)
             zoom = zoom / side
             b = b + (1 - side)[:, None] / 2 * within(keys[5], 1.0, n, 2)
@@ -155,7 +153,7 @@ class Augmentation(eqx.Module):
         k_box, k_bright, k_noise = jax.random.split(key, 3)
         if self.erase is not None:
             size, top, left = jax.random.uniform(k_box, (3, n, 1), x.dtype)
-            size = size * _cast(self.erase, x.dtype)
+            size = size * jnp.asarray(self.erase, x.dtype)
             rows, columns = jnp.arange(h)[None] / h, jnp.arange(w)[None] / w
             top, left = top * (1 - size), left * (1 - size)
             inside = (rows >= top) & (rows < top + size)
@@ -164,10 +162,10 @@ class Augmentation(eqx.Module):
             x = jnp.where(hidden[..., None], 0.0, x)
         if self.brightness is not None:
             more = jax.random.uniform(k_bright, (n, 1, 1, 1), x.dtype, -1, 1)
-            x = x + more * _cast(self.brightness, x.dtype)
+            x = x + more * jnp.asarray(self.brightness, x.dtype)
         if self.noise is not None:
             more = jax.random.normal(k_noise, x.shape, x.dtype)
-            x = x + more * _cast(self.noise, x.dtype)
+            x = x + more * jnp.asarray(self.noise, x.dtype)
         return x
 
     def mixed(self, x: Array, y: Array, w: Array, key: Key) -> Batch:
@@ -175,19 +173,14 @@ class Augmentation(eqx.Module):
         k_share, k_other, k_coin = jax.random.split(key, 3)
         a = jnp.asarray(self.mixup, x.dtype)
         other = permutation(k_other, len(x))
-        share = jnp.where(
-            (w > 0) & (w[other] > 0), jax.random.beta(k_share, a, a), 1.0
-        ).astype(x.dtype)  # (n,)
+        both = (w > 0) & (w[other] > 0)
+        share = jnp.where(both, jax.random.beta(k_share, a, a), 1.0).astype(x.dtype)
         x = _mix(share, x, x[other])
         if self.targets == "mean":
             return Batch(x, _mix(share, y, y[other]), _mix(share, w, w[other]))
         own = jax.random.uniform(k_coin, share.shape, share.dtype) < share
         chosen = jnp.where(own, jnp.arange(len(x)), other)
         return Batch(x, y[chosen], w[chosen])
-
-
-def _cast(amount: Any, dtype: Any) -> Array:
-    return jnp.asarray(amount, dtype)
 
 
 def _mix(share: Float[Array, " n"], a: Array, b: Array) -> Array:

@@ -41,6 +41,6 @@ class Dense(AbstractLayer):
         return add_bias(Z, self.bias)
 
 
-def add_bias(Z: Float[Any, "*n k"], bias: Float[Any, " k"] | None) -> Any:
-    """Z + 1b, with b along the last axis."""
+def add_bias(Z: Array, bias: Any) -> Array:
+    """Z + 1b, with b along the last axis, or Z where b is None."""
     return Z if bias is None else Z + jnp.expand_dims(bias, range(Z.ndim - 1))

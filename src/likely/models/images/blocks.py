@@ -16,6 +16,7 @@ from likely.layers import (
     Residual,
     activation,
 )
+from likely.layers.composition.mixed_precision import check_dtype
 from likely.layers.units.activations import Activation
 from likely.layers.units.initializers import Initializer
 from likely.typing import Key
@@ -27,18 +28,15 @@ def _group_norm(channels: int) -> GroupNorm:
     return GroupNorm(channels, math.gcd(channels, MAX_GROUPS))
 
 
-def as_tuple(value: Any) -> Any:
-    """Lists as tuples, so that settings from a file hash like those from code."""
-    return tuple(map(as_tuple, value)) if isinstance(value, list | tuple) else value
-
-
 IMAGE_NORMS: dict[str, Callable] = {"batch": BatchNorm, "group": _group_norm}
 
 
-def check_norm(norm: str | None) -> None:
-    """Raise an error unless `norm` is a name in `IMAGE_NORMS` or None."""
+def check_settings(norm: str | None, of: Activation, dtype: str | None) -> None:
+    """Raise an error unless norm, activation and precision are known."""
     if norm is not None and norm not in IMAGE_NORMS:
         raise InputError(f'norm is {norm!r}; give "batch", "group" or None.')
+    activation(of, 1)
+    check_dtype(dtype or "float32")
 
 
 def norm_and_activation(norm: str | None, of: Activation, channels: int) -> list:

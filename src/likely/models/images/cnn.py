@@ -7,13 +7,13 @@ import equinox as eqx
 import jax
 
 from likely.core.checks import InputError
-from likely.layers import Chain, Flatten, MixedPrecision, Pooling, activation
-from likely.layers.composition.mixed_precision import check_dtype
+from likely.layers import Chain, Flatten, MixedPrecision, Pooling
 from likely.layers.composition.shape import output_shape
 from likely.layers.units.activations import Activation
 from likely.layers.units.initializers import Initializer
-from likely.models.images.blocks import as_tuple, check_norm, convolution_block
+from likely.models.images.blocks import check_settings, convolution_block
 from likely.models.mlp import MLP
+from likely.models.settings import setting
 from likely.typing import Key
 
 Setting = Any
@@ -45,23 +45,21 @@ class CNN(eqx.Module):
             theirs. None computes in the precision of the parameters.
     """
 
-    channels: tuple[int, ...] = eqx.field(
-        static=True, converter=as_tuple, default=(32, 64)
-    )
-    size: Setting = eqx.field(static=True, converter=as_tuple, default=3)
-    stride: Setting = eqx.field(static=True, converter=as_tuple, default=1)
-    padding: Setting = eqx.field(static=True, converter=as_tuple, default="same")
-    groups: Setting = eqx.field(static=True, converter=as_tuple, default=1)
-    pool: Setting = eqx.field(static=True, converter=as_tuple, default=2)
-    pool_stride: Setting = eqx.field(static=True, converter=as_tuple, default=0)
-    pooling: str = eqx.field(static=True, default="max")
-    head: str = eqx.field(static=True, default="flatten")
-    hidden: tuple[int, ...] = eqx.field(static=True, converter=as_tuple, default=(128,))
-    activation: Activation = eqx.field(static=True, converter=as_tuple, default="relu")
-    norm: str | None = eqx.field(static=True, default=None)
-    dropout: float = eqx.field(static=True, default=0.0)
-    init: Initializer = eqx.field(static=True, converter=as_tuple, default="he")
-    dtype: str | None = eqx.field(static=True, default=None)
+    channels: tuple[int, ...] = setting((32, 64))
+    size: Setting = setting(3)
+    stride: Setting = setting(1)
+    padding: Setting = setting("same")
+    groups: Setting = setting(1)
+    pool: Setting = setting(2)
+    pool_stride: Setting = setting(0)
+    pooling: str = setting("max")
+    head: str = setting("flatten")
+    hidden: tuple[int, ...] = setting((128,))
+    activation: Activation = setting("relu")
+    norm: str | None = setting(None)
+    dropout: float = setting(0.0)
+    init: Initializer = setting("he")
+    dtype: str | None = setting(None)
 
     def __check_init__(self):
         if not self.channels or any(c < 1 for c in self.channels):
@@ -73,11 +71,9 @@ class CNN(eqx.Module):
             self._each(name)
         if self.head not in ("flatten", "mean"):
             raise InputError(f'head is {self.head!r}; give "flatten" or "mean".')
-        check_norm(self.norm)
-        activation(self.activation, 1)
+        check_settings(self.norm, self.activation, self.dtype)
         Pooling(kind=self.pooling)
         self._dense_part()
-        check_dtype(self.dtype or "float32")
 
     def build(
         self, shape: Sequence[int], n_out: int, *, key: Key

@@ -13,17 +13,15 @@ from likely.layers import (
     Dense,
     MixedPrecision,
     Pooling,
-    activation,
 )
-from likely.layers.composition.mixed_precision import check_dtype
 from likely.layers.units.activations import Activation
 from likely.layers.units.initializers import Initializer
 from likely.models.images.blocks import (
-    as_tuple,
-    check_norm,
+    check_settings,
     norm_and_activation,
     residual_block,
 )
+from likely.models.settings import setting
 from likely.typing import Key
 
 
@@ -46,19 +44,15 @@ class ResNet(eqx.Module):
             theirs. None computes in the precision of the parameters.
     """
 
-    widths: tuple[int, ...] = eqx.field(
-        static=True, converter=as_tuple, default=(16, 32, 64)
-    )
-    blocks: int | tuple[int, ...] = eqx.field(
-        static=True, converter=as_tuple, default=1
-    )
-    activation: Activation = eqx.field(static=True, converter=as_tuple, default="relu")
-    norm: str | None = eqx.field(static=True, default="batch")
-    zero: bool = eqx.field(static=True, default=False)
-    dropout: float = eqx.field(static=True, default=0.0)
-    stem: tuple[int, int] = eqx.field(static=True, converter=as_tuple, default=(3, 1))
-    init: Initializer = eqx.field(static=True, converter=as_tuple, default="he")
-    dtype: str | None = eqx.field(static=True, default=None)
+    widths: tuple[int, ...] = setting((16, 32, 64))
+    blocks: int | tuple[int, ...] = setting(1)
+    activation: Activation = setting("relu")
+    norm: str | None = setting("batch")
+    zero: bool = setting(False)
+    dropout: float = setting(0.0)
+    stem: tuple[int, int] = setting((3, 1))
+    init: Initializer = setting("he")
+    dtype: str | None = setting(None)
 
     def __check_init__(self):
         if not self.widths or any(width < 1 for width in self.widths):
@@ -70,9 +64,7 @@ class ResNet(eqx.Module):
                 f"blocks is {self.blocks} for {len(self.widths)} stages; give the number of "
                 "blocks of a stage, at least 1: one number for all, or one for each."
             )
-        check_norm(self.norm)
-        activation(self.activation, 1)
-        check_dtype(self.dtype or "float32")
+        check_settings(self.norm, self.activation, self.dtype)
 
     @property
     def _depths(self) -> tuple[int, ...]:

@@ -16,13 +16,12 @@ from likely.layers import (
     Residual,
     TransposedConvolution,
     Upsampling,
-    activation,
 )
 from likely.layers.composition.condition import Conditional, Shifted, Sinusoids
-from likely.layers.composition.mixed_precision import check_dtype
 from likely.layers.units.activations import Activation
 from likely.layers.units.initializers import Initializer
-from likely.models.images.blocks import as_tuple, check_norm, convolution_block
+from likely.models.images.blocks import check_settings, convolution_block
+from likely.models.settings import setting
 from likely.typing import Key
 
 UPSAMPLINGS = ("transposed", "nearest", "bilinear")
@@ -50,16 +49,14 @@ class UNet(eqx.Module):
             theirs. None computes in the precision of the parameters.
     """
 
-    widths: tuple[int, ...] = eqx.field(
-        static=True, converter=as_tuple, default=(16, 32, 64)
-    )
-    activation: Activation = eqx.field(static=True, converter=as_tuple, default="relu")
-    norm: str | None = eqx.field(static=True, default=None)
-    up: str = eqx.field(static=True, default="transposed")
-    condition: int = eqx.field(static=True, default=0)
-    zero: bool = eqx.field(static=True, default=False)
-    init: Initializer = eqx.field(static=True, converter=as_tuple, default="he")
-    dtype: str | None = eqx.field(static=True, default=None)
+    widths: tuple[int, ...] = setting((16, 32, 64))
+    activation: Activation = setting("relu")
+    norm: str | None = setting(None)
+    up: str = setting("transposed")
+    condition: int = setting(0)
+    zero: bool = setting(False)
+    init: Initializer = setting("he")
+    dtype: str | None = setting(None)
 
     def __check_init__(self):
         if not self.widths or any(width < 1 for width in self.widths):
@@ -70,9 +67,7 @@ class UNet(eqx.Module):
             raise InputError(
                 f"up is {self.up!r}; give one of {', '.join(UPSAMPLINGS)}."
             )
-        check_norm(self.norm)
-        activation(self.activation, 1)
-        check_dtype(self.dtype or "float32")
+        check_settings(self.norm, self.activation, self.dtype)
 
     def build(
         self, shape: Sequence[int], n_out: int, *, key: Key

@@ -48,12 +48,7 @@ class Kernel:
             return X
         if self.name == "rbf":
             return _rbf(X, Z, self.gamma)
-        K = X @ Z.T
-        if self.name == "linear":
-            return K
-        K *= self.gamma
-        K += self.coef0
-        return K**self.degree if self.name == "poly" else np.tanh(K, out=K)
+        return self._of_products(X @ Z.T)
 
     def diagonal(self, X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """The diagonal K(xᵢ, xᵢ)."""
@@ -61,11 +56,15 @@ class Kernel:
             return np.diagonal(self(X, X)).copy()
         if self.name == "rbf":
             return np.ones(len(X))
-        square = np.einsum("nd,nd->n", X, X)
+        return self._of_products(np.einsum("nd,nd->n", X, X))
+
+    def _of_products(self, K: np.ndarray) -> np.ndarray:
+        """The linear, polynomial or sigmoid kernel from the products x·z, in their memory."""
         if self.name == "linear":
-            return square
-        z = self.gamma * square + self.coef0
-        return z**self.degree if self.name == "poly" else np.tanh(z)
+            return K
+        K *= self.gamma
+        K += self.coef0
+        return K**self.degree if self.name == "poly" else np.tanh(K, out=K)
 
     def weigh(
         self,

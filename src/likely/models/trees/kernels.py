@@ -116,34 +116,13 @@ def leaves_without_sets(nodes, root, codes, leaves):
 
 BINS = (TABLE, const(boolean, 1))
 TREES = (const(uint64, 1), const(int32, 1), const(uint64, 2), const(int64, 1))
+INPUTS = (TABLE, *BINS, *TREES)
 
 
-@kernel(
-    void(
-        TABLE,
-        *BINS,
-        *TREES,
-        const(int32, 1),
-        TABLE,
-        float64[:, ::1],
-        int64,
-        int64,
-    )
-)
+@kernel(void(*INPUTS, const(int32, 1), TABLE, float64[:, ::1], int64, int64))
 @no_type_check
 def add_leaves(  # noqa: PLR0917, C901
-    X,
-    cuts,
-    categorical,
-    nodes,
-    set_at,
-    sets,
-    starts,
-    groups,
-    values,
-    out,
-    start,
-    stop,
+    X, cuts, categorical, nodes, set_at, sets, starts, groups, values, out, start, stop
 ):
     """Add to each row of `out` the values of its leaves, tree after tree."""
     d, m = X.shape[1], values.shape[1]
@@ -171,7 +150,7 @@ def add_leaves(  # noqa: PLR0917, C901
                         out[U(begin) + i, g + j] += values[leaves[i], j]
 
 
-@kernel(void(TABLE, *BINS, *TREES, int64[:, ::1], int64, int64))
+@kernel(void(*INPUTS, int64[:, ::1], int64, int64))
 @no_type_check
 def find_leaves(  # noqa: PLR0917
     X, cuts, categorical, nodes, set_at, sets, starts, out, start, stop

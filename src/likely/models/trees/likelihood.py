@@ -98,18 +98,16 @@ def grow_likelihood(  # noqa: PLR0917
     likelihood = _Likelihood(family, y, w)
     task, floor = _task(family, y, w)
 
-    def split(node: _Node) -> _Split | None:
-        if node.depth >= limits.max_depth or len(node.rows) < 2:
-            return None
-        return _best_split(bins, codes, task, floor, limits, likelihood, node)
-
     nodes = [likelihood.node(np.arange(len(y), dtype=np.int32), 0, seed)]
     words, gains, set_at, sets = [0], [0.0], [-1], []
     best_first = limits.max_leaves < 2**31 - 1
     waiting: list = []
 
     def wait(node: int) -> None:
-        found = split(nodes[node])
+        own = nodes[node]
+        if own.depth >= limits.max_depth or len(own.rows) < 2:
+            return
+        found = _best_split(bins, codes, task, floor, limits, likelihood, own)
         if found is not None:
             rank = -found.gain if best_first else node
             heapq.heappush(waiting, (rank, node, found))

@@ -13,13 +13,9 @@ def question(trees: Trees, node: int, names: Sequence[str]) -> str:
     values = trees.bins.of_feature(j)
     if low == 2:
         bits = trees.sets[trees.set_at[node]]
-        inside = [
-            c
-            for c in range(int(trees.bins.counts[j]) + 1)
-            if int(bits[c >> 6]) >> (c & 63) & 1
-        ]
-        words = ["missing" if c == 0 else f"{values[c - 1]:.6g}" for c in inside]
-        return f"{names[j]} in {{{', '.join(words)}}}"
+        words = ["missing", *(f"{value:.6g}" for value in values)]
+        inside = [w for c, w in enumerate(words) if int(bits[c >> 6]) >> (c & 63) & 1]
+        return f"{names[j]} in {{{', '.join(inside)}}}"
     cut = int(trees.cut[node])
     if cut == 0:
         return f"{names[j]} is missing"

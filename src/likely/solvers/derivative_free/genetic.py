@@ -55,8 +55,7 @@ class Genetic(AbstractFullBatch):
                 "give at least 1 and fewer than all."
             )
 
-    @property
-    def capacity(self) -> int:
+    def trace_length(self) -> int:
         """The number of points of the trace."""
         return trace_capacity(self.generations)
 
@@ -119,11 +118,6 @@ def _children(solver: Genetic, X: Float[Array, "m p"], key: Key) -> Float[Array,
     u = jax.random.uniform(k_cross, (count, p), X.dtype)
     u = (1 + 2 * solver.reach) * u - solver.reach
     mutates = jax.random.bernoulli(k_mutates, solver.mutation_rate, (count, p))
-    size = (
-        solver.mutation
-        * X.std(0)[None]
-        * jax.random.normal(k_size, (count, p), X.dtype)
-    )
-    return (mother + u * (father - mother) + jnp.where(mutates, size, 0.0)).astype(
-        X.dtype
-    )
+    noise = jax.random.normal(k_size, (count, p), X.dtype)
+    size = jnp.where(mutates, solver.mutation * X.std(0)[None] * noise, 0.0)
+    return (mother + u * (father - mother) + size).astype(X.dtype)

@@ -55,10 +55,8 @@ class Noise(eqx.Module):
         """The parameters and the batch of one step, with noise."""
         k_x, k_w, k_y, k_flip, k_label = jax.random.split(key, 5)
         params = _add_noise(params, self.weights, k_w)
-        x, y = (
-            _add_noise(batch.x, self.inputs, k_x),
-            _add_noise(batch.y, self.targets, k_y),
-        )
+        x = _add_noise(batch.x, self.inputs, k_x)
+        y = _add_noise(batch.y, self.targets, k_y)
         if self.classes is not None:
             flip = jax.random.bernoulli(k_flip, jnp.asarray(self.flips), y.shape)
             label = jax.random.randint(k_label, y.shape, 0, self.classes)

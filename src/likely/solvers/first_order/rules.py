@@ -33,6 +33,11 @@ def _as_tuple(value) -> tuple:
     return value if isinstance(value, tuple) else (value,)
 
 
+def _several():
+    """A field that holds a tuple of values, given as one or several."""
+    return eqx.field(converter=_as_tuple, default=(), kw_only=True)
+
+
 class AbstractFirstOrder(eqx.Module):
     """The settings of all first-order solvers; each adds its `rate` and `transform`.
 
@@ -53,12 +58,8 @@ class AbstractFirstOrder(eqx.Module):
     rate: eqx.AbstractVar[AbstractSchedule]
     steps: Whole = whole(1000, kw_only=True)
     batch_size: int | None = eqx.field(static=True, default=None, kw_only=True)
-    clip: tuple[AbstractClip, ...] = eqx.field(
-        converter=_as_tuple, default=(), kw_only=True
-    )
-    stop: tuple[AbstractStop, ...] = eqx.field(
-        converter=_as_tuple, default=(), kw_only=True
-    )
+    clip: tuple[AbstractClip, ...] = _several()
+    stop: tuple[AbstractStop, ...] = _several()
     validation: Validation | None = eqx.field(default=None, kw_only=True)
     path: bool = eqx.field(static=True, default=False, kw_only=True)
     average: AbstractAverage | None = eqx.field(default=None, kw_only=True)

@@ -154,11 +154,9 @@ class ReduceOnPlateau(AbstractSchedule):
     every: Whole = whole(1)
 
     def init(self) -> PlateauMemory:
-        zero, one = jnp.zeros(()), jnp.ones(())
-        none = jnp.zeros((), jnp.int32)
-        return PlateauMemory(
-            jnp.full((), jnp.inf), none, one, zero, none, self.start.init()
-        )
+        infinity, none = jnp.full((), jnp.inf), jnp.zeros((), jnp.int32)
+        one, zero = jnp.ones(()), jnp.zeros(())
+        return PlateauMemory(infinity, none, one, zero, none, self.start.init())
 
     def rate(self, step, memory: PlateauMemory):
         return memory.factor * self.start.rate(step, memory.inner)
@@ -167,9 +165,8 @@ class ReduceOnPlateau(AbstractSchedule):
         total, count = memory.total + loss, memory.count + 1
         full = count >= self.every
         mean = total / count
-        margin = self.threshold * jnp.where(
-            jnp.isfinite(memory.lowest), jnp.abs(memory.lowest), 0.0
-        )
+        known = jnp.isfinite(memory.lowest)
+        margin = self.threshold * jnp.where(known, jnp.abs(memory.lowest), 0.0)
         better = full & (mean < memory.lowest - margin)
         waited = jnp.where(better, 0, memory.waited + full)
         reduce = waited >= self.patience

@@ -73,7 +73,7 @@ class Loop(eqx.Module):
         rows `n` and their `mean_weight`; for members the largest number of `steps` of
         any, and `n_present`.
         """
-        order, noise = (None, None)
+        order, noise = None, None
         if options["key"] is not None:
             order, noise = jax.random.split(options["key"])
         batches = Minibatches.of(options.get("n") or len(data.w), solver.batch_size)
@@ -201,9 +201,8 @@ class Loop(eqx.Module):
     def block(self) -> int:
         """Steps shuffled at once: one epoch, or several short ones."""
         count, rule = self.stepper.batches.count, self.solver.validation
-        return count * (
-            max(1, MIN_BLOCK_STEPS // count) if rule is None else rule.every
-        )
+        epochs = max(1, MIN_BLOCK_STEPS // count) if rule is None else rule.every
+        return count * epochs
 
     def order(self, step: Int[Array, ""]) -> Int[Array, "steps r"] | None:
         """The rows of each step of the block that starts here."""
@@ -216,15 +215,13 @@ class Loop(eqx.Module):
 
     def batch(self, order: Int[Array, "steps r"] | None, i: Int[Array, ""]) -> Batch:
         """The rows of step i of a block."""
-        if order is None:
-            return (
-                self.data if self.layout is None else self.layout.shard_rows(self.data)
-            )
-        batches, rows = self.stepper.batches, order[i]
-        if self.layout is not None:
-            rows = self.layout.pad_indices(rows, batches.n)
-        batch = batches.take(self.data, rows, self.n_present)
-        return batch if self.layout is None else self.layout.shard_rows(batch)
+        batch, batches, layout = self.data, self.stepper.batches, self.layout
+        if order is not None:
+            rows = order[i]
+            if layout is not None:
+                rows = layout.pad_indices(rows, batches.n)
+            batch = batches.take(batch, rows, self.n_present)
+        return batch if layout is None else layout.shard_rows(batch)
 
     def empty_trace(self, length: int, run: Run) -> Trace:
         """A trace of NaN."""

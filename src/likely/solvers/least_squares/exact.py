@@ -18,7 +18,6 @@ from jaxtyping import Array, Float
 
 from likely.core.checks import InputError
 from likely.core.linalg import lstsq
-from likely.core.rows import fill_absent
 from likely.solvers.flat import (
     empty_trace,
     flatten,
@@ -26,21 +25,12 @@ from likely.solvers.flat import (
     record,
     value_and_gradient,
 )
+from likely.solvers.full_batch import AbstractFullBatch
 from likely.solvers.second_order.pointwise import penalty_curvature, working_response
-from likely.typing import (
-    EXACT,
-    JITTERED,
-    LEAST_NORM,
-    STALLED,
-    Batch,
-    Key,
-    Solution,
-    State,
-    Status,
-)
+from likely.typing import EXACT, JITTERED, LEAST_NORM, STALLED, Batch, Solution, Status
 
 
-class LeastSquares(eqx.Module):
+class LeastSquares(AbstractFullBatch):
     """Solve a `LinearModel` under a quadratic `Separable` objective in one step.
 
     Args:
@@ -56,49 +46,39 @@ class LeastSquares(eqx.Module):
                 f'decomposition is {self.decomposition!r}; give "qr" or "svd".'
             )
 
-    def minimize(
-        self, objective, model, data: Batch, *, key: Key | None, state: State = None
+    def trace_length(self) -> int:
+        """Two points: the start and the solution."""
+        return 2
+
+    def solve(
+        self, objective, model, data: Batch, *, key, state, capacity: int
     ) -> Solution:
-        """Minimise the objective over the coefficients of the model."""
-        return _minimize(
-            self.decomposition, objective, model, data, key=key, state=state
-        )
+        """The minimum by one solve, if the gradient of the objective vanishes there."""
+        A, z, h = working_response(objective, model, data, key, state)
+        total = data.w.sum()
+        P = penalty_curvature(objective, model, model.coefficients)
 
+        def column(z: Float[Array, " n"], h: Float[Array, " n"], P: Float[Array, " p"]):
+            w, penalty = data.w * h, P * total
+            found = lstsq(A, z[:, None], w, penalty, decomposition=self.decomposition)
+            return found.coefficients[:, 0], found.singular
 
-@eqx.filter_jit
-def _minimize(decomposition: str, objective, model, data, *, key, state) -> Solution:
-    data = fill_absent(data)
-    A, z, h = working_response(objective, model, data, key, state)
-    P = penalty_curvature(objective, model, model.coefficients) * data.w.sum()
-
-    def column(z: Float[Array, " n"], h: Float[Array, " n"], P: Float[Array, " p"]):
-        found = lstsq(A, z[:, None], data.w * h, P, decomposition=decomposition)
-        return found.coefficients[:, 0], found.singular
-
-    if z.shape[1] == 1:  # under vmap both branches of `lstsq` would be computed
-        B, singular = column(z[:, 0], h[:, 0], P[:, 0])
-        B = B[:, None]
-    else:
-        B, singular = jax.vmap(column, in_axes=1, out_axes=(1, 0))(z, h, P)
-    size = (data.w[:, None] * h * (jnp.abs(z) + jnp.abs(A @ B))).T @ jnp.abs(A)
-    size = size.T / data.w.sum() + jnp.abs(B) * P / data.w.sum()
-    singular_reason = JITTERED if decomposition == "qr" else LEAST_NORM
-    reason = jnp.where(singular.any(), singular_reason, EXACT)
-    points = (model, model.with_coefficients(B))
-    sizes = model.with_coefficients(size)
-    return _finish(objective, points, sizes, data, (reason, key, state))
-
-
-def _finish(objective, points, sizes, data, rest) -> Solution:
-    """The solution, if the gradient of the objective vanishes there."""
-    reason, key, state = rest
-    (start, _), (x, rebuild) = flatten(points[0]), flatten(points[1])
-    evaluate = value_and_gradient(objective, rebuild, data, key)
-    (f, _), g = evaluate(start, state)
-    trace = record(empty_trace(2, f.dtype), 0, f, max_abs(g), 1.0)
-    (f, state), g = evaluate(x, state)
-    trace = record(trace, 1, f, max_abs(g), jnp.nan)
-    small = jnp.finfo(x.dtype).eps ** 0.5 * flatten(sizes)[0]
-    reason = jnp.where(jnp.all(jnp.abs(g) <= small), reason, STALLED)
-    status = Status(reason, jnp.ones_like(reason), max_abs(g))
-    return Solution(rebuild(x), state, f, trace, status)
+        if z.shape[1] == 1:  # under vmap both branches of `lstsq` would be computed
+            B, singular = column(z[:, 0], h[:, 0], P[:, 0])
+            B = B[:, None]
+        else:
+            B, singular = jax.vmap(column, in_axes=1, out_axes=(1, 0))(z, h, P)
+        x, rebuild = flatten(model.with_coefficients(B))
+        evaluate = value_and_gradient(objective, rebuild, data, key)
+        (f, _), g = evaluate(flatten(model)[0], state)
+        trace = record(empty_trace(capacity, f.dtype), 0, f, max_abs(g), 1.0)
+        (f, state), g = evaluate(x, state)
+        trace = record(trace, 1, f, max_abs(g), jnp.nan)
+        size = (data.w[:, None] * h * (jnp.abs(z) + jnp.abs(A @ B))).T @ jnp.abs(A)
+        size = model.with_coefficients(size.T / total + jnp.abs(B) * P)
+        small = jnp.finfo(x.dtype).eps ** 0.5 * flatten(size)[0]
+        if_singular = JITTERED if self.decomposition == "qr" else LEAST_NORM
+        reason = jnp.where(singular.any(), if_singular, EXACT)
+        reason = jnp.where(jnp.all(jnp.abs(g) <= small), reason, STALLED)
+        status = Status(reason, jnp.ones_like(reason), max_abs(g))
+        return Solution(rebuild(x), state, f, trace, status)

@@ -70,6 +70,10 @@ class LevenbergMarquardt(AbstractFullBatch):
     def __post_init__(self):
         self.capacity = trace_capacity(self.max_steps)
 
+    def trace_length(self) -> int:
+        """The number of points of the trace."""
+        return self.capacity
+
     def solve(
         self, objective, model, data: Batch, *, key, state, capacity: int
     ) -> Solution:

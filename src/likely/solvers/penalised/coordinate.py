@@ -41,8 +41,7 @@ class CoordinateDescent(AbstractFullBatch):
     max_sweeps: Whole = whole(10_000)
     tolerance: Real = real(1e-8)
 
-    @property
-    def capacity(self) -> int:
+    def trace_length(self) -> int:
         """The number of points of the trace."""
         return trace_capacity(self.max_sweeps)
 

@@ -9,16 +9,13 @@ solution the start of the next. The intercept is not penalised. Several weight v
 program `CoordinateDescent` solves the same problem.
 """
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
 from likely.core.checks import InputError, check_finite, check_weights
-from likely.core.precision import float64, to_numpy
+from likely.core.threads import thread_map
 from likely.solvers.least_squares.moments import SecondMoments, second_moments
 from likely.solvers.penalised.screening import correlations, enlarged, first_guess
 from likely.typing import GAP, STEP_LIMIT, Status
@@ -81,7 +78,7 @@ def lasso_path(
     coefs, intercepts, gaps, slopes, sweeps = found
     done = sweeps < max_sweeps
     reason = np.where(done, GAP, STEP_LIMIT)
-    status = _status(reason, sweeps, np.where(done, gaps, slopes))
+    status = Status(reason, sweeps, np.where(done, gaps, slopes))
     return LassoPath(alphas, coefs, intercepts, gaps, sweeps, status)
 
 
@@ -100,9 +97,7 @@ class _Problem(NamedTuple):
 
         One thread for each weight vector: the kernel releases the interpreter lock.
         """
-        from likely.solvers.penalised.lasso_kernel import (
-            path,  # numba takes a while to import
-        )
+        from likely.solvers.penalised.lasso_kernel import path  # slow to import
 
         X = self.X if columns.all() else self.X[:, columns]
         moments = second_moments(X, self.y, self.W, centre=self.centre)
@@ -120,8 +115,7 @@ class _Problem(NamedTuple):
             coefs[:, columns] = B
             return [coefs, m.mean_y - B @ m.mean_x, *rest]
 
-        with ThreadPoolExecutor(min(len(moments), os.cpu_count() or 1)) as pool:
-            found = list(pool.map(one, moments))
+        found = thread_map(one, moments)
         return [np.stack(part) for part in zip(*found, strict=True)]
 
     def gradients(self, found: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -132,12 +126,6 @@ class _Problem(NamedTuple):
         W = np.repeat(self.W, len(self.alphas), axis=0)
         t = self.l1_ratio * np.tile(self.alphas, len(self.W))[:, None]
         return correlations(self.X, R, W, centre=self.centre), t
-
-
-def _status(*parts: np.ndarray) -> Status:
-    """A status with NumPy leaves."""
-    with float64():
-        return to_numpy(Status(*map(jnp.asarray, parts)))
 
 
 def _check(X, y, w, l1_ratio: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

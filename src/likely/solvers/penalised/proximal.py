@@ -43,8 +43,7 @@ class ProximalGradient(AbstractFullBatch):
     accelerate: bool = eqx.field(static=True, default=True)
     path: bool = eqx.field(static=True, default=False, kw_only=True)
 
-    @property
-    def capacity(self) -> int:
+    def trace_length(self) -> int:
         """The number of points of the trace."""
         return trace_capacity(self.max_steps)
 

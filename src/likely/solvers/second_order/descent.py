@@ -27,19 +27,10 @@ from likely.solvers.flat import (
     trace_capacity,
     value_and_gradient,
 )
-from likely.solvers.full_batch import AbstractFullBatch, iterate
+from likely.solvers.full_batch import AbstractFullBatch, iterate, reason_to_stop
 from likely.solvers.second_order.line_search import SEARCHES, Point
-from likely.solvers.settings import Real, Whole, real, whole
-from likely.typing import (
-    DIVERGED,
-    GRADIENT,
-    ROUNDING,
-    RUNNING,
-    STALLED,
-    STEP_LIMIT,
-    Batch,
-    Solution,
-)
+from likely.solvers.settings import Real, Whole, as_real, as_whole
+from likely.typing import GRADIENT, ROUNDING, RUNNING, STALLED, Batch, Solution
 
 MAX_IDLE_STEPS = 5
 """Steps without a smaller gradient, once decreases are below rounding."""
@@ -83,8 +74,8 @@ class Rules(eqx.Module):
         path: whether the trace keeps the parameters of each step.
     """
 
-    max_steps: Whole = whole()
-    tolerance: Real = real()
+    max_steps: Whole = eqx.field(converter=as_whole)
+    tolerance: Real = eqx.field(converter=as_real)
     search: str = eqx.field(static=True)
     path: bool = eqx.field(static=True)
     capacity: int = eqx.field(static=True, init=False)
@@ -94,21 +85,15 @@ class Rules(eqx.Module):
         self.capacity = trace_capacity(self.max_steps)
 
 
-class AbstractRuledSolver(AbstractFullBatch):
-    """A solver with a line search."""
-
-    rules: eqx.AbstractVar[Rules]
-
-    @property
-    def capacity(self) -> int:
-        """The number of points of the trace."""
-        return self.rules.capacity
-
-
-class AbstractDescent(AbstractRuledSolver, AbstractMethod):
+class AbstractDescent(AbstractFullBatch, AbstractMethod):
     """A solver whose method needs gradients alone."""
 
+    rules: eqx.AbstractVar[Rules]
     checks_curvature: ClassVar[bool] = False
+
+    def trace_length(self) -> int:
+        """The number of points of the trace."""
+        return self.rules.capacity
 
     def solve(
         self, objective, model, data: Batch, *, key, state, capacity: int
@@ -142,10 +127,9 @@ def descend(  # noqa: PLR0917
     (f, state), g = evaluate(x, state)
     start = Point(x, f, g, state)
 
-    def check(at: Point) -> Int[Array, ""]:
-        flat = max_abs(at.g) <= rules.tolerance
-        done = jnp.where(flat & (not method.checks_curvature), GRADIENT, RUNNING)
-        return jnp.where(jnp.isfinite(at.f), done, DIVERGED)
+    def check(at: Point, k, max_steps) -> Int[Array, ""]:
+        level = (max_abs(at.g) <= rules.tolerance) & (not method.checks_curvature)
+        return reason_to_stop(k, max_steps, at.f, (level, GRADIENT))
 
     def step(k, c: _Carry):
         at = c.point
@@ -154,9 +138,7 @@ def descend(  # noqa: PLR0917
         slope = at.g @ d
         found = SEARCHES[rules.search](evaluate, at, d, slope, t)
         new = jax.tree.map(lambda a, b: jnp.where(found.ok, a, b), found.point, at)
-        limit = jnp.where(k + found.ok >= rules.max_steps, STEP_LIMIT, RUNNING)
-        reason = check(new)
-        reason = jnp.where(reason == RUNNING, limit, reason)
+        reason = check(new, k + found.ok, rules.max_steps)
         hidden = _hidden_by_rounding(slope, at.f)
         failed = jnp.where(hidden, ROUNDING, jnp.where(c.reset, STALLED, RUNNING))
         idle = jnp.where(hidden & (max_abs(new.g) >= c.best), c.idle + 1, 0)
@@ -175,14 +157,9 @@ def descend(  # noqa: PLR0917
         return k + found.ok, reason, _Carry(new, memory, ~found.ok, best, idle), entry
 
     trace = empty_trace(rules.capacity, f.dtype, x if rules.path else None)
-    first = _Carry(
-        start,
-        method.init(x),
-        reset=jnp.asarray(True),
-        best=max_abs(g),
-        idle=jnp.asarray(0),
-    )
-    run = iterate(step, first, check(start), trace)
+    true, zero = jnp.asarray(True), jnp.asarray(0)
+    first = _Carry(start, method.init(x), true, max_abs(g), zero)
+    run = iterate(step, first, check(start, 0, jnp.inf), trace)
     at, slope = run.at.point, max_abs(run.at.point.g)
     run = run.record(at.f, slope, jnp.nan, at.x)
     return run.solution(at.x, rebuild, at.state, at.f, slope)

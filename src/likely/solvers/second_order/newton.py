@@ -22,20 +22,15 @@ from jaxtyping import Array, Float
 
 from likely.core.linalg import weighted_gram
 from likely.solvers.flat import flatten, max_abs, value_and_gradient
-from likely.solvers.second_order.descent import (
-    AbstractMethod,
-    AbstractRuledSolver,
-    Proposal,
-    Rules,
-    descend,
-)
+from likely.solvers.full_batch import AbstractFullBatch
+from likely.solvers.second_order.descent import AbstractMethod, Proposal, Rules, descend
 from likely.solvers.second_order.line_search import Point
 from likely.solvers.second_order.pointwise import curvature
 from likely.solvers.settings import Real, Whole
 from likely.typing import Batch, LinearModel, Solution, State
 
 
-class Newton(AbstractRuledSolver):
+class Newton(AbstractFullBatch):
     """Damped Newton steps, for as many parameters as a dense Hessian allows.
 
     Args:
@@ -55,14 +50,18 @@ class Newton(AbstractRuledSolver):
     ):
         self.rules = Rules(max_steps, tolerance, "backtracking", path)
 
+    def trace_length(self) -> int:
+        """The number of points of the trace."""
+        return self.rules.capacity
+
     def solve(
         self, objective, model, data: Batch, *, key, state, capacity: int
     ) -> Solution:
         """Newton steps until there is a reason to stop."""
         separable = callable(getattr(objective, "pointwise", 0))
         if isinstance(model, LinearModel) and separable:
-            x, rebuild = _coefficients(model)
-            evaluate, hessian = _reweighted(objective, model, data, key, state)
+            linear = _reweighted(objective, model, data, key, state)
+            x, rebuild, evaluate, hessian = linear
             method = _Reweighted(hessian)
         else:
             x, rebuild = flatten(model)
@@ -155,23 +154,20 @@ def _unit_diagonal(H: Float[Array, "q q"]) -> tuple[Array, Array]:
     return H / (scale[:, None] * scale[None]), scale
 
 
-def _coefficients(model: LinearModel):
-    """B as one vector, and the function from the vector to the model."""
-    shape = model.coefficients.shape
-    return (
-        model.coefficients.ravel(),
-        lambda x: model.with_coefficients(x.reshape(shape)),
-    )
-
-
 def _reweighted(objective, model: LinearModel, data: Batch, key, state):
-    """Loss and gradient in B, and the Hessian Σ wᵢ aᵢaᵢᵀ ⊗ lᵢ″ plus the penalty's."""
+    """B as a vector x, and functions of x: the model, loss and gradient, the Hessian.
+
+    The Hessian is Σ wᵢ aᵢaᵢᵀ ⊗ lᵢ″ plus the penalty's.
+    """
     A, B = model.design(data.x), model.coefficients
     eta, _ = model(data.x, w=data.w, key=key, state=state)
     offset, total = eta - A @ B, data.w.sum()
 
+    def rebuild(x: Float[Array, " q"]) -> LinearModel:
+        return model.with_coefficients(x.reshape(B.shape))
+
     def penalty(x: Float[Array, " q"]) -> Float[Array, ""]:
-        return objective.penalty(model.with_coefficients(x.reshape(B.shape)))
+        return objective.penalty(rebuild(x))
 
     def link(x: Float[Array, " q"]) -> Float[Array, "n k"]:
         return A @ x.reshape(B.shape) + offset
@@ -188,7 +184,7 @@ def _reweighted(objective, model: LinearModel, data: Batch, key, state):
         _, h = curvature(objective, link(x), data.y)
         return _gram(A, h * (data.w / total)[:, None, None]) + jax.hessian(penalty)(x)
 
-    return evaluate, hessian
+    return B.ravel(), rebuild, evaluate, hessian
 
 
 def _gram(A: Float[Array, "n p"], h: Float[Array, "n k k"]) -> Float[Array, "q q"]:

@@ -60,14 +60,14 @@ def _minimize(solver, objective, model, data, *, key, state) -> Solution:
     inner = _Objective(objective, model, M)
     gamma = jnp.zeros_like(model.coefficients)
     found = solver.minimize(inner, gamma, data, key=key, state=state)
-    return Solution(
-        inner.rebuild(found.model), found.state, found.loss, found.trace, found.status
-    )
+    return eqx.tree_at(lambda s: s.model, found, inner.rebuild(found.model))
 
 
 def _start_hessian(objective, model: LinearModel, data: Batch) -> Float[Array, "p p"]:
     """H₀ averaged over the entries of η, plus a jitter against singularity."""
-    data = fill_absent(_sample(data, model.coefficients.shape[0]))
+    # evenly spaced rows: the coordinates need not be exact
+    stride = max(1, len(data.w) // max(4096, 16 * model.coefficients.shape[0]))
+    data = fill_absent(jax.tree.map(lambda a: a[::stride], data))
     eta, _ = model(data.x)
     _, h = curvature(objective, eta, data.y)
     h = jnp.trace(h, axis1=1, axis2=2) / h.shape[1]
@@ -79,9 +79,3 @@ def _start_hessian(objective, model: LinearModel, data: Batch) -> Float[Array, "
     diagonal = jnp.diagonal(H) + penalty
     jitter = jnp.finfo(H.dtype).eps ** 0.5 * jnp.where(diagonal > 0, diagonal, 1.0)
     return H + jnp.diag(penalty + jitter)
-
-
-def _sample(data: Batch, p: int) -> Batch:
-    """Evenly spaced rows: the coordinates need not be exact."""
-    stride = max(1, len(data.w) // max(4096, 16 * p))
-    return jax.tree.map(lambda a: a[::stride], data)

@@ -25,6 +25,7 @@ from jaxtyping import Array, Int, PyTree
 
 from likely.core.checks import InputError
 from likely.core.precision import to_numpy
+from likely.core.random import is_key
 from likely.solvers.first_order.stochastic import Loop, Progress
 from likely.solvers.flat import trace_capacity
 from likely.solvers.training.checkpoints import Checkpoints, digest, environment
@@ -179,12 +180,6 @@ class Members(AbstractSource):
 
     def gather(self, tree: PyTree) -> PyTree:
         return tree
-
-    def max_steps(self) -> None:
-        return None
-
-    def close(self) -> None:
-        pass
 
     def _advance(self, progress, first: int, until: int, limits: Array) -> Progress:
         bounds = jnp.asarray([first, until, self.loop.solver.steps], jnp.int32)
@@ -346,7 +341,7 @@ def _size(aval: Any) -> int:
 def _fingerprint(members: PyTree, shared: PyTree, mesh: Any) -> dict[str, Any]:
     """Digests of the members and the data, and versions."""
     keyless = jax.tree.map(
-        lambda a: jax.random.key_data(a) if _is_key(a) else a, (members, shared)
+        lambda a: jax.random.key_data(a) if is_key(a) else a, (members, shared)
     )
     of = {"members": digest(keyless[0]), "data": digest(keyless[1])}
     return {"of": of, "with": environment(Layout.of(mesh, cut=False))}
@@ -354,8 +349,4 @@ def _fingerprint(members: PyTree, shared: PyTree, mesh: Any) -> dict[str, Any]:
 
 def _clone_keys(tree: PyTree) -> PyTree:
     """The tree with its keys cloned: every call of a run uses the same keys again."""
-    return jax.tree.map(lambda a: jax.random.clone(a) if _is_key(a) else a, tree)
-
-
-def _is_key(a: Any) -> bool:
-    return isinstance(a, jax.Array) and jnp.issubdtype(a.dtype, jax.dtypes.prng_key)
+    return jax.tree.map(lambda a: jax.random.clone(a) if is_key(a) else a, tree)

@@ -1,6 +1,8 @@
 """Callbacks of the library: a history, a progress bar, TensorBoard, MLflow."""
 
 import math
+from contextlib import suppress
+from importlib import import_module
 from os import PathLike
 from typing import Any
 
@@ -69,7 +71,8 @@ class TensorBoard:
     """
 
     def __init__(self, folder: str | PathLike):
-        self.writer = _summary_writer()(str(folder))
+        modules = "tensorboardX", "torch.utils.tensorboard"
+        self.writer = _installed("TensorBoard", *modules).SummaryWriter(str(folder))
 
     def __call__(self, event: Event) -> None:
         """Write the numbers of the event."""
@@ -79,22 +82,6 @@ class TensorBoard:
         elif event.kind == "stop":
             self.writer.add_text("status", event.message, event.step)
             self.writer.close()
-
-
-def _summary_writer() -> Any:
-    try:
-        from tensorboardX import SummaryWriter  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        try:
-            from torch.utils.tensorboard import (  # pyright: ignore
-                SummaryWriter,
-            )
-        except ImportError as error:
-            raise InputError(
-                "TensorBoard needs the package tensorboardX, which is not installed; "
-                "install it, or leave this callback out."
-            ) from error
-    return SummaryWriter
 
 
 class MLflow:
@@ -107,7 +94,7 @@ class MLflow:
     """
 
     def __init__(self, client: Any = None, settings: dict[str, Any] | None = None):
-        self.client = _mlflow() if client is None else client
+        self.client = _installed("MLflow", "mlflow") if client is None else client
         self.settings, self.own = settings or {}, False
 
     def __call__(self, event: Event) -> None:
@@ -126,12 +113,12 @@ class MLflow:
                 self.client.end_run()
 
 
-def _mlflow() -> Any:
-    try:
-        import mlflow  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        raise InputError(
-            "MLflow needs the package mlflow, which is not installed; install it, or "
-            "leave this callback out."
-        ) from error
-    return mlflow
+def _installed(callback: str, *modules: str) -> Any:
+    """The first of these modules that can be imported."""
+    for module in modules:
+        with suppress(ImportError):
+            return import_module(module)
+    raise InputError(
+        f"{callback} needs the package {modules[0]}, which is not installed; install "
+        "it, or leave this callback out."
+    )

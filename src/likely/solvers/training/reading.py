@@ -125,7 +125,7 @@ class StreamSource(AbstractSingleSource):
     def __init__(self, loop: Loop, progress: Progress, batches: StreamBatches):
         self.loop, self.progress, self.batches = loop, progress, batches
         step_bytes = sum(a.nbytes for a in jax.tree.leaves(batches.batch(0)))
-        self.length = max(
+        self.length = self.max_steps = max(
             1, min(MAX_CHUNK_BYTES // step_bytes, MAX_CHUNK_STEPS, loop.block)
         )
         self.reader = ThreadPoolExecutor(1, "reader")
@@ -144,9 +144,6 @@ class StreamSource(AbstractSingleSource):
 
     def batch(self, step):
         return jax.tree.map(jnp.asarray, self.batches.batch(step))
-
-    def max_steps(self):
-        return self.length
 
     def close(self):
         self.reader.shutdown(wait=True, cancel_futures=True)

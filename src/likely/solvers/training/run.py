@@ -79,7 +79,7 @@ class TrainingRun:
         multiple = None if checkpoints is None else checkpoints.every_steps
         watched = self.callbacks or checkpoints is not None
         seconds = WATCHED_SECONDS if watched else UNWATCHED_SECONDS
-        self.segments = Segments(block, every, multiple, source.max_steps(), seconds)
+        self.segments = Segments(block, every, multiple, source.max_steps, seconds)
         self.progress = source.progress
         self.start_time = self.save_time = time.perf_counter()
         self.saved_step = -1

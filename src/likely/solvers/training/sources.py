@@ -24,6 +24,8 @@ class AbstractSource(ABC):
     """The loop of the run, or of the first member."""
     progress: Progress
     """The progress before the first step."""
+    max_steps: int | None = None
+    """The largest number of steps in one call of `advance`."""
 
     @abstractmethod
     def advance(self, progress: Progress, first: int, until: int) -> Progress:
@@ -52,14 +54,6 @@ class AbstractSource(ABC):
     def gather(self, tree: PyTree) -> PyTree:
         """Arrays that this process can read."""
 
-    @abstractmethod
-    def max_steps(self) -> int | None:
-        """The largest number of steps in one call of `advance`, or None."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Release what the source holds open."""
-
 
 class AbstractSingleSource(AbstractSource):
     """One run; a subclass defines `advance` and `batch`."""
@@ -67,6 +61,10 @@ class AbstractSingleSource(AbstractSource):
     @abstractmethod
     def batch(self, step: int) -> Batch:
         """The rows of a step."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release what the source holds open."""
 
     def roll_back(self, before, first, after):
         bad, loop = after.run, self.loop
@@ -108,9 +106,6 @@ class ArraySource(AbstractSingleSource):
 
     def batch(self, step):
         return _batch(self.loop, _int32(step))
-
-    def max_steps(self):
-        return None
 
     def close(self):
         pass

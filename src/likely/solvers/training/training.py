@@ -11,7 +11,6 @@ from typing import Any
 import equinox as eqx
 import numpy as np
 from jax.sharding import Mesh
-from jaxtyping import PyTree
 
 from likely.core.compiling import lean_jit
 from likely.solvers.first_order.stochastic import Loop, Progress
@@ -21,7 +20,7 @@ from likely.solvers.training.events import Callback, as_callbacks
 from likely.solvers.training.layout import Layout
 from likely.solvers.training.reading import StreamBatches, StreamSource
 from likely.solvers.training.run import TrainingRun
-from likely.solvers.training.sources import AbstractSource, ArraySource
+from likely.solvers.training.sources import AbstractSingleSource, ArraySource
 from likely.solvers.training.stream import Stream
 from likely.typing import Batch, Key, Solution, State
 
@@ -88,7 +87,7 @@ class Training:
 
 def _source(
     solver: Any, objective: Any, model: Any, data: Any, **options: Any
-) -> AbstractSource:
+) -> AbstractSingleSource:
     """The loop, the progress before its first step, and where its batches come from."""
     layout, capacity = options["layout"], trace_capacity(solver.steps)
     stream, batches, extra = data, None, {}
@@ -100,16 +99,12 @@ def _source(
         data = layout.pad_rows(data)
     parts = (solver, objective, model, data, options["state"], options["key"])
     if layout is not None:
-        parts = _replicate(layout, parts)
+        arrays, rest = eqx.partition(parts, eqx.is_array)
+        parts = eqx.combine(layout.replicate(arrays), rest)
     loop, progress = _start(parts, capacity=capacity, layout=layout, **extra)
     if batches is None:
         return ArraySource(loop, progress)
     return StreamSource(loop, progress, batches)
-
-
-def _replicate(layout: Layout, tree: PyTree) -> PyTree:
-    arrays, rest = eqx.partition(tree, eqx.is_array)
-    return eqx.combine(layout.replicate(arrays), rest)
 
 
 @lean_jit

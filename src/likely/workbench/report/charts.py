@@ -34,19 +34,17 @@ class Axes:
         px = self.left + px * (self.width - self.left - RIGHT)
         return px, self.height - BOTTOM - py * (self.height - TOP - BOTTOM)
 
+    def _points(self, x: Any, y: Any) -> str:
+        pairs = zip(*self.pixels(x, y), strict=True)
+        return " ".join(f"{a:.1f},{b:.1f}" for a, b in pairs)
+
     def line(self, x: Any, y: Any, style: str = "line") -> None:
         """Draw a line through points."""
-        points = " ".join(
-            f"{a:.1f},{b:.1f}" for a, b in zip(*self.pixels(x, y), strict=True)
-        )
-        self.drawn.append(f'<polyline class="{style}" points="{points}"/>')
+        self.drawn.append(f'<polyline class="{style}" points="{self._points(x, y)}"/>')
 
     def band(self, x: Any, low: Any, high: Any) -> None:
         """Draw the area between two lines."""
-        ax, ay = self.pixels(x, low)
-        bx, by = self.pixels(x, high)
-        pairs = [*zip(ax, ay, strict=True), *zip(bx[::-1], by[::-1], strict=True)]
-        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in pairs)
+        points = self._points([*x, *x[::-1]], [*low, *high[::-1]])
         self.drawn.append(f'<polygon class="band" points="{points}"/>')
 
     def dots(self, x: Any, y: Any, style: str = "dot", r: float | int = 3) -> None:
@@ -65,6 +63,10 @@ class Axes:
                 f'<rect class="bar" x="{x0:.1f}" y="{min(y0, y1):.1f}" '
                 f'width="{max(x1 - x0 - 1, 0.5):.1f}" height="{abs(y1 - y0):.1f}"/>'
             )
+
+    def text(self, x: Any, y: Any, text: str, anchor: str = "middle") -> None:
+        """Write text at a pixel."""
+        self.drawn.append(_text(x, y, text, anchor))
 
     def svg(self, title: str, *, ticks: tuple[bool, bool] = (True, True)) -> str:
         """The chart as SVG; screen readers read the title."""
@@ -100,34 +102,25 @@ class Axes:
 
 
 def rows_chart(
-    names: Sequence[str],
-    values: Sequence[Any],
-    lows: Sequence[Any],
-    highs: Sequence[Any],
+    rows: Sequence[tuple],
     *,
     title: str,
     label: str,
     marked: int | None = None,
 ) -> str:
-    """A chart with one row for each name: a dot, and a line from low to high."""
-    n, step = len(names), 24
-    ends = [*lows, *highs, 0.0]
-    finite = [e for e in ends if math.isfinite(e)]
-    span = max(max(finite) - min(finite), 1e-12)
-    x = (min(finite) - 0.04 * span, max(finite) + 0.04 * span)
-    axes = Axes(
-        x,
-        (n - 0.4, -0.6),
-        labels=(label, ""),
-        size=(720, n * step + BOTTOM + TOP),
-        left=200,
-    )
-    axes.line([0, 0], [-0.6, n - 0.4], "zero")
-    for i, name in enumerate(names):
+    """A chart of rows (name, value, low, high): a dot, and a line from low to high."""
+    n = len(rows)
+    ends = [0.0, *(end for _, _, *both in rows for end in both if math.isfinite(end))]
+    room = 0.04 * max(max(ends) - min(ends), 1e-12)
+    x, y = (min(ends) - room, max(ends) + room), (n - 0.4, -0.6)
+    size = 720, n * 24 + BOTTOM + TOP
+    axes = Axes(x, y, labels=(label, ""), size=size, left=200)
+    axes.line([0, 0], y[::-1], "zero")
+    for i, (name, value, low, high) in enumerate(rows):
         _, (py,) = axes.pixels([0], [i])
-        axes.drawn.append(_text(190, py + 3.5, _short(name), "end"))
-        axes.line([lows[i], highs[i]], [i, i], "whisker")
-        axes.dots([values[i]], [i], "dot best" if i == marked else "dot", 4)
+        axes.text(190, py + 3.5, _short(name), "end")
+        axes.line([low, high], [i, i], "whisker")
+        axes.dots([value], [i], "dot best" if i == marked else "dot", 4)
     return axes.svg(title, ticks=(True, False))
 
 

@@ -59,29 +59,25 @@ def figure(svg: str, caption: str, wide: bool = False) -> str:
 def comparison(result: Any) -> str:
     """Scores and gains of all models, and a chart of the gains."""
     rows = result.report["ladder"]
-    best = next(
-        i for i, r in enumerate(rows) if r["name"] == result.report["winner"]["name"]
-    )
+    best = [row["name"] for row in rows].index(result.report["winner"]["name"])
     scores = list(rows[0]["scores"])
     head = ["model", "nats", "±", "gain", "±", *scores]
     cells = [
         [
             row["label"],
-            _fixed(row["nats"]),
-            _fixed(row["error"]),
-            "" if i == 0 else _fixed(row["gain"], "+"),
-            "" if i == 0 else _fixed(row["gain_error"]),
+            _cell(row["nats"], ".4f"),
+            _cell(row["error"], ".4f"),
+            _cell(row["gain"] if i else None, "+.4f"),
+            _cell(row["gain_error"] if i else None, ".4f"),
             *(_cell(row["scores"][name]) for name in scores),
         ]
         for i, row in enumerate(rows)
     ]
-    gains = [row["gain_over_null"] for row in rows]
-    errors = [2 * (row["gain_over_null_error"] or 0) for row in rows]
     chart = rows_chart(
-        [row["label"] for row in rows],
-        gains,
-        [g - e for g, e in zip(gains, errors, strict=True)],
-        [g + e for g, e in zip(gains, errors, strict=True)],
+        [
+            _whiskers(row["label"], row["gain_over_null"], row["gain_over_null_error"])
+            for row in rows
+        ],
         title="Gain over the null model, in nats per row, with two standard errors",
         label="nats per row gained over the null model (± 2 standard errors)",
         marked=best,
@@ -101,12 +97,14 @@ def comparison(result: Any) -> str:
     )
 
 
-def _fixed(value: Any, sign: str = "") -> str:
-    return "" if value is None else f"{value:{sign}.4f}"
+def _cell(value: Any, form: str = ".4g") -> str:
+    return "" if value is None else format(value, form)
 
 
-def _cell(value: Any) -> str:
-    return "" if value is None else f"{value:.4g}"
+def _whiskers(name: str, value: Any, error: Any) -> tuple:
+    """A row of a chart: a value with two standard errors."""
+    width = 2 * (error or 0)
+    return name, value, value - width, value + width
 
 
 def coefficients(result: Any) -> str:
@@ -129,10 +127,10 @@ def coefficients(result: Any) -> str:
         for r in rows[:60]
     ]
     chart = rows_chart(
-        [r["name"] for r in shown],
-        [r["estimate"] or 0.0 for r in shown],
-        [r["low"] if r["low"] is not None else 0.0 for r in shown],
-        [r["high"] if r["high"] is not None else 0.0 for r in shown],
+        [
+            (r["name"], *(r[k] or 0.0 for k in ("estimate", "low", "high")))
+            for r in shown
+        ],
         title="Coefficients with confidence intervals",
         label="coefficient (95 % interval)",
     )
@@ -170,19 +168,15 @@ def calibration(result: Any) -> str:
     )
     predictions = result.held_out[winner["name"]]
     y, w = result.table.y[predictions.rows], result.table.w[predictions.rows]
+    tail = ""
     if predictions.probs is None:
-        return (
-            text
-            + f'<div class="grid2">{_pit(predictions, w)}{_scatter(result, predictions, y)}</div>'
-        )
-    pictures = [_reliability(result, predictions, y, w)]
-    if predictions.probs.shape[1] == 2:
-        pictures += _curves(predictions, y, w)
-    tail = (
-        _confusion(result, predictions, y, w)
-        if predictions.probs.shape[1] <= MAX_CONFUSION_CLASSES
-        else ""
-    )
+        pictures = [_pit(predictions, w), _scatter(result, predictions, y)]
+    else:
+        pictures = [_reliability(result, predictions, y, w)]
+        if predictions.probs.shape[1] == 2:
+            pictures += _curves(predictions, y, w)
+        if predictions.probs.shape[1] <= MAX_CONFUSION_CLASSES:
+            tail = _confusion(result, predictions, y, w)
     return text + f'<div class="grid2">{"".join(pictures)}</div>' + tail
 
 
@@ -203,16 +197,15 @@ def _scatter(result: Any, predictions: Any, y: np.ndarray) -> str:
     pick = np.linspace(0, len(y) - 1, min(MAX_POINTS, len(y))).round().astype(int)
     predicted, true = predictions.quantiles[pick, MIDDLE], y[pick]
     low, high = np.quantile(np.concatenate([predicted, true]), [0.002, 0.998])
-    inside = (np.minimum(predicted, true) >= low) & (
-        np.maximum(predicted, true) <= high
+    inside = ((predicted >= low) & (true >= low)) & (
+        (predicted <= high) & (true <= high)
     )
     name = result.table.target.name
     axes = Axes((low, high), (low, high), labels=(f"predicted {name}", f"true {name}"))
     axes.line([low, high], [low, high], "ideal")
     axes.dots(predicted[inside], true[inside], "faint", 2.5)
-    return figure(
-        axes.svg("True against predicted values"), "Held-out rows: true by predicted."
-    )
+    picture = axes.svg("True against predicted values")
+    return figure(picture, "Held-out rows: true by predicted.")
 
 
 def _reliability(result: Any, predictions: Any, y: np.ndarray, w: np.ndarray) -> str:
@@ -222,10 +215,9 @@ def _reliability(result: Any, predictions: Any, y: np.ndarray, w: np.ndarray) ->
     axes.line([0, 1], [0, 1], "ideal")
     found = evaluate.reliability(y, after, w, equal="weight", bins=10)
     before = evaluate.reliability(y, predictions.probs, w)
-    low = found.frequency - 2 * found.error
-    high = found.frequency + 2 * found.error
-    for x, a, b in zip(found.confidence, low, high, strict=True):
-        axes.line([x, x], [max(a, 0), min(b, 1)], "whisker")
+    for x, share, _, error in zip(*found, strict=True):
+        ends = max(share - 2 * error, 0), min(share + 2 * error, 1)
+        axes.line([x, x], ends, "whisker")
     axes.line(found.confidence, found.frequency)
     axes.dots(found.confidence, found.frequency)
     now = evaluate.reliability(y, after, w)
@@ -245,12 +237,10 @@ def _curves(predictions: Any, y: np.ndarray, w: np.ndarray) -> list[str]:
     roc.line(curve.false_positive_rate[keep], curve.recall[keep])
     pr = Axes((0, 1), (0, 1), labels=("recall", "precision"))
     pr.line(curve.recall[keep], curve.precision[keep])
+    caption = f"Average precision {curve.average_precision:.3f}."
     return [
         figure(roc.svg("ROC curve"), f"Area under the ROC curve {curve.area:.3f}."),
-        figure(
-            pr.svg("Precision and recall"),
-            f"Average precision {curve.average_precision:.3f}.",
-        ),
+        figure(pr.svg("Precision and recall"), caption),
     ]
 
 
@@ -261,11 +251,8 @@ def _confusion(result: Any, predictions: Any, y: np.ndarray, w: np.ndarray) -> s
         [label, *(f"{v:g}" for v in row)]
         for label, row in zip(labels, counts, strict=True)
     ]
-    return table(
-        ["true \\ predicted", *labels],
-        rows,
-        "Held-out rows by true and predicted class",
-    )
+    head = ["true \\ predicted", *labels]
+    return table(head, rows, "Held-out rows by true and predicted class")
 
 
 def importance(result: Any) -> str:
@@ -273,12 +260,8 @@ def importance(result: Any) -> str:
     found = result.report["importances"]
     if not found:
         return "<p>No column improves the predictions.</p>"
-    top = found[:20]
     chart = rows_chart(
-        [i["column"] for i in top],
-        [i["nats"] for i in top],
-        [i["nats"] - 2 * (i["error"] or 0) for i in top],
-        [i["nats"] + 2 * (i["error"] or 0) for i in top],
+        [_whiskers(i["column"], i["nats"], i["error"]) for i in found[:20]],
         title="Importance of columns",
         label="nats per row lost when the column is shuffled (± 2 standard errors)",
     )
@@ -296,42 +279,32 @@ def _effect(result: Any, effect: dict) -> str:
     means, errors = np.array(effect["means"], float), np.array(effect["errors"], float)
     if not (np.isfinite(means).all() and np.isfinite(errors).all()):
         return ""  # numbers so large that their means are not
-    which = (
-        means.shape[1] - 1
-        if means.shape[1] <= 2
-        else int(np.argmax(np.ptp(means, axis=0)))
-    )
+    which = means.shape[1] - 1
+    if which > 1:
+        which = int(np.argmax(np.ptp(means, axis=0)))
     mean, error = means[:, which], 2 * errors[:, which]
-    label = (
-        f"P({target.classes[which]})" if target.is_class else f"predicted {target.name}"
-    )
-    low, high = float((mean - error).min()), float((mean + error).max())
-    pad = 0.05 * max(high - low, 1e-9)
-    values = effect["values"]
-    y = (low - pad, high + pad)
-    if effect["kind"] == "number":
-        axes = Axes((values[0], values[-1]), y, labels=(effect["column"], label))
-        axes.band(values, mean - error, mean + error)
+    label = f"predicted {target.name}"
+    if target.is_class:
+        label = f"P({target.classes[which]})"
+    low, high = mean - error, mean + error
+    pad = 0.05 * max(high.max() - low.min(), 1e-9)
+    values, column = effect["values"], effect["column"]
+    n, is_number = len(values), effect["kind"] == "number"
+    x = (values[0], values[-1]) if is_number else (-0.5, n - 0.5)
+    axes = Axes(x, (low.min() - pad, high.max() + pad), labels=(column, label))
+    if is_number:
+        axes.band(values, low, high)
         axes.line(values, mean)
-        picture = axes.svg(f"Effect of {effect['column']}")
     else:
-        n = len(values)
-        axes = Axes((-0.5, n - 0.5), y, labels=(effect["column"], label))
         for i in range(n):
-            axes.line([i, i], [mean[i] - error[i], mean[i] + error[i]], "whisker")
+            axes.line([i, i], [low[i], high[i]], "whisker")
         axes.dots(range(n), mean)
         for i in range(0, n, -(-n // 6)):
-            (px,), _ = axes.pixels([i], [y[0]])
-            short = escape(str(values[i])[:10])
-            at = f'x="{px:.1f}" y="{axes.height - 21}"'
-            axes.drawn.append(
-                f'<text class="label" {at} text-anchor="middle">{short}</text>'
-            )
-        picture = axes.svg(f"Effect of {effect['column']}", ticks=(False, True))
-    return figure(
-        picture,
-        f"{effect['column']}: mean over rows, ± 2 standard deviations over folds.",
-    )
+            (px,), _ = axes.pixels([i], [0])
+            axes.text(px, axes.height - 21, str(values[i])[:10])
+    picture = axes.svg(f"Effect of {column}", ticks=(is_number, True))
+    caption = f"{column}: mean over rows, ± 2 standard deviations over folds."
+    return figure(picture, caption)
 
 
 def findings(result: Any) -> str:
@@ -376,9 +349,7 @@ def reproduce(result: Any) -> str:
     """The command that repeats the run, and the versions that were used."""
     versions = ", ".join(f"{k} {v}" for k, v in result.report["versions"].items())
     spec = result.report["spec"]
-    command = (
-        f"likely fit {shlex.quote(spec['data'])} --target {shlex.quote(spec['target'])}"
-    )
+    command = shlex.join(["likely", "fit", spec["data"], "--target", spec["target"]])
     return (
         f"<pre>likely fit --spec spec.toml</pre><p>or</p><pre>{escape(command)} --seed "
         f"{spec['seed']} --folds {spec['folds']} --effort {escape(spec['effort'])}</pre>"

@@ -101,14 +101,13 @@ class Dual:
 
     def _solve(self, X, c, lo, hi, eps) -> Found:
         hard = bool(np.isinf(hi - lo).any())
+        limit = self.max_iter if self.max_iter > 0 else max(10_000_000, 100 * len(c))
         problem = self._problem(X, c, lo, hi, float(eps))
         solved = solve(
             problem,
             tol=min(self.tol, HARD_MARGIN_TOLERANCE) if hard else self.tol,
             cache_bytes=1e6 * self.cache_size,
-            max_steps=self.max_iter
-            if self.max_iter > 0
-            else max(10_000_000, 100 * len(c)),
+            max_steps=limit,
             shrink=self.shrinking and not hard,
         )
         _report(solved, hard)

@@ -128,10 +128,11 @@ def _run(p: Problem, part: Active, b, plan: Plan, steps: int, checked: bool):  #
         near = high - low <= (plan.tol if checked else 10 * plan.tol)
         if near or taken < count or steps >= plan.max_steps:
             return part, steps
-        if plan.hard and _active_hulls_meet(p, part):
+        rows, (g, beta) = part.active[2], part.values[:2]
+        if plan.hard and _hulls_meet(beta, g, p.c[rows], p.diagonal):
             return part, steps
         if plan.shrink:
-            b[part.active[2]] = part.values[1]
+            b[rows] = beta
             part = _pack(part, _may_move(part.values, low, high))
 
 
@@ -197,12 +198,6 @@ def _unpack(p: Problem, part: Active, b: np.ndarray, g: np.ndarray) -> tuple:
             total = weighted_sum(p.kernel, XT, p.norms[out], others, b[support])
         g[out] = total - p.c[out]
     return b, g
-
-
-def _active_hulls_meet(p: Problem, part: Active) -> bool:
-    """`_hulls_meet` for the active rows."""
-    g, b = part.values[:2]
-    return _hulls_meet(b, g, p.c[part.active[2]], p.diagonal)
 
 
 def _hulls_meet(
