@@ -246,7 +246,7 @@ def test_rows_are_padded_to_whole_minibatches_of_few_numbers(rows):
 def test_few_layers_start_almost_flat(layers, init, law, rng):
     X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
     model = lk.MLPRegressor((4,) * layers, init=init, solver="adam", max_iter=1)
-    assert model.fit(X, y)._network().perceptron.init == law
+    assert model.fit(X, y)._architecture().perceptron.init == law
 
 
 # Another architecture -----------------------------------------------------------------
