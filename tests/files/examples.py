@@ -204,7 +204,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     ],
     "networks": lambda: [fitted("network"), lk.MLPClassifier((3,))],
     "network of categories, with its last layer": lambda: lk.MLPRegressor(
-        (3,), max_iter=500, alpha=1.0, laplace=True
+        (3,), max_iter=2000, alpha=1.0, laplace=True
     ).fit(frame(), Y),
     "networks of images": lambda: [
         lk.CNNClassifier((2,), augment=layers.Augmentation(shift=0.1, flip=0.5)),

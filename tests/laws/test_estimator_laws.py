@@ -8,7 +8,6 @@ on the order of rows and columns, one with folds (`cv`) on that of rows; all oth
 import functools
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -152,17 +151,6 @@ def test_frames_in(name, kind):
     close(predictions(model, frame), expected(name), tolerance=1e-9)
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame[["b", "a", "c", "d"]])
-
-
-@for_each(PREDICTORS)
-def test_threads_may_predict_at_once(name):
-    X, _ = data(name)
-    model, parts = fitted(name), [slice(0, 40), slice(10, 55), slice(20, 60)] * 4
-    alone = [predictions(model, X[part]) for part in parts]
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda part: predictions(model, X[part]), parts))
-    for a, b in zip(together, alone, strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 @for_each(PREDICTORS)

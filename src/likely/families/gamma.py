@@ -31,6 +31,7 @@ class Gamma(AbstractConcentration):
 
     needs: ClassVar[str] = "finite numbers above 0"
     remedy: ClassVar[str] = "Use Exponential where 0 occurs, Normal for both signs."
+    __init__ = AbstractConcentration.__init__  # what type checkers see
 
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
         """The shape a and the rate 1/b = a/μ."""

@@ -32,6 +32,7 @@ class NegativeBinomial(AbstractConcentration):
     discrete: ClassVar[bool] = True
     needs: ClassVar[str] = "counts (0, 1, 2, ...)"
     remedy: ClassVar[str] = "Use Normal for real or Gamma for positive values."
+    __init__ = AbstractConcentration.__init__  # what type checkers see
 
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
         """The mean and the concentration."""

@@ -25,6 +25,7 @@ class Weibull(AbstractConcentration):
 
     needs: ClassVar[str] = "finite numbers above 0"
     remedy: ClassVar[str] = "Use Exponential where 0 occurs, Normal for both signs."
+    __init__ = AbstractConcentration.__init__  # what type checkers see
 
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
         """The scale s and the shape k."""

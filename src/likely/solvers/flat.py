@@ -67,11 +67,12 @@ def record(  # noqa: PLR0917
 
     Points beyond the capacity are dropped; `x` is kept only if the trace has a path.
     """
-    path = trace.model
+    before: Any = trace
+    path = before.model
     return Trace(
-        trace.loss.at[k].set(loss, mode="drop"),
-        trace.gradient.at[k].set(gradient, mode="drop"),
-        trace.step.at[k].set(step, mode="drop"),
+        before.loss.at[k].set(loss, mode="drop"),
+        before.gradient.at[k].set(gradient, mode="drop"),
+        before.step.at[k].set(step, mode="drop"),
         None if path is None else path.at[k].set(x, mode="drop"),
     )
 

@@ -144,7 +144,7 @@ class TrainingOptions(NamedTuple):
             self._rate(steps, per_epoch),
             steps=steps,
             batch_size=rows,
-            clip=() if self.clip_norm is None else ClipByNorm(self.clip_norm),
+            clip=() if self.clip_norm is None else (ClipByNorm(self.clip_norm),),
             average=self._average(per_epoch),
         )
         return self._augmented(adam)

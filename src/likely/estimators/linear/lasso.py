@@ -50,7 +50,7 @@ class ElasticNetLearner(eqx.Module):
         if self.intercept:
             mean_x, mean_y = weighted_mean(X, w), weighted_mean(Y, w)
         rows = Batch(X - mean_x[None], Y - mean_y[None], w)
-        prior = ElasticNetPrior(jnp.asarray(hyper["alpha"]) * w.sum())
+        prior = ElasticNetPrior(alpha=jnp.asarray(hyper["alpha"]) * w.sum())
         ratio = jnp.asarray(hyper["l1_ratio"])
         prior = eqx.tree_at(lambda p: p.l1_ratio, prior, ratio)
         squares = Product(*[Normal(1.0)] * m)

@@ -147,7 +147,7 @@ class NetworkLearner(eqx.Module):
         else:
             model, state = begin.solution.model, begin.solution.state
         objective, scaled = recipe.objective_of(
-            self.family, scaled, GaussianPrior(hyper["alpha"]), self._likelihood
+            self.family, scaled, GaussianPrior(alpha=hyper["alpha"]), self._likelihood
         )
         return Start(objective, model, scaled, state, scaling)
 
@@ -187,7 +187,7 @@ class NetworkLearner(eqx.Module):
             self.family,
             start.model,
             start.data,
-            prior=GaussianPrior(hyper["alpha"]),
+            prior=GaussianPrior(alpha=hyper["alpha"]),
             solver=self.with_rate(hyper),
             key=then,
             state=start.state,
