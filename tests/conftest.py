@@ -21,11 +21,8 @@ os.environ.setdefault("LIKELY_CACHE_DIR", platformdirs.user_cache_dir("likely-te
 os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
 os.environ.setdefault("JAX_DEBUG_KEY_REUSE", "true")
 os.environ.setdefault("MPLBACKEND", "Agg")
-XLA_IN_A_HURRY = (
-    "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=1"
-)
-if "--slow" not in sys.argv:  # half as much to compile; the slow run is as users run it
-    os.environ.setdefault("XLA_FLAGS", XLA_IN_A_HURRY)
+if "--slow" not in sys.argv:  # a third less to compile; the slow run is as users run it
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
 
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("fixed")

@@ -13,7 +13,7 @@ FOLDER = ROOT / "tests" / "golden"
 sys.path.insert(0, str(FOLDER))
 from examples import CASES, fitted, predictions  # noqa: E402
 
-FLOAT32 = ("adam", "two", "CNN", "ResNet", "UNet")
+FLOAT32 = ("adam", "two", "CNN", "ResNet", "UNet", "Frozen")
 
 
 @pytest.fixture(scope="module")
