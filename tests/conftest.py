@@ -82,6 +82,27 @@ def pytest_xdist_setupnodes(specs) -> None:
         os.environ.setdefault(name, threads)
 
 
+# Small programs, each used a few times, are hardly optimised: they compile in half the time.
+# Programs of both kinds are kept apart, since the last bits of what they compute differ.
+
+
+def optimise(wanted: bool) -> None:
+    """Optimise the programs compiled from here on, or hardly."""
+    import jax
+
+    if jax.config.read("jax_disable_most_optimizations") is wanted:
+        jax.clear_caches()
+        jax.config.update("jax_disable_most_optimizations", not wanted)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item):
+    """Optimise as for users in the slow run and in tests marked `optimised`."""
+    slow = item.config.getoption("--slow")
+    optimise(slow or item.get_closest_marker("optimised") is not None)
+    return (yield)
+
+
 # A process may map only so many regions of memory, and a compiled program is several ----
 
 MAX_MEMORY_MAPS, TESTS_BETWEEN_LOOKS = 30_000, 25

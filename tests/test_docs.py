@@ -31,6 +31,7 @@ FENCE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 MAX_SECONDS = 3.0
+pytestmark = pytest.mark.optimised
 
 
 class Block(NamedTuple):

@@ -253,3 +253,27 @@ def test_settings_and_targets_get_sentences(model, y, words):
 def test_exposure_gets_a_sentence():
     with pytest.raises(InputError, match="exposure is 0.0 in row 1"):
         lk.PoissonRegressor().fit([[1.0], [2.0]], [1.0, 2.0], exposure=[1.0, 0.0])
+
+
+def test_counts_without_extra_variance(rng):
+    """r is as good as infinite, and its logarithm has no error: 1/r has."""
+    for _ in range(8):
+        X = rng.normal(size=(100, 3))
+        truth = np.exp(0.5 + X @ [0.5, -0.3, 0.0])
+        y = rng.poisson(truth).astype(float)
+        model = lk.NegativeBinomialRegressor().fit(X, y)
+        spread = model.predict_dist(X).std / np.sqrt(truth)
+        assert (spread > 0.5).all() and (spread < 3).all()
+        order = rng.permutation(100)
+        moved = lk.NegativeBinomialRegressor().fit(X[order], y[order])
+        np.testing.assert_allclose(model.coef_, moved.coef_, rtol=1e-6)
+        np.testing.assert_allclose(
+            model.predict_dist(X).std, moved.predict_dist(X).std, rtol=1e-6
+        )
+        table = model.summary().estimate
+        plain = lk.PoissonRegressor().fit(X, y).summary().estimate
+        if model.concentration_ > 1e5:
+            errors = np.sqrt(np.diagonal(table.covariance))[:-1]
+            expected = np.sqrt(np.diagonal(plain.covariance))
+            np.testing.assert_allclose(errors, expected, rtol=1e-4)
+            assert "(1/r = 0)" in str(model.summary())

@@ -13,12 +13,16 @@ from likely.estimators.linear.evidence import Evidence, joint_covariance
 from likely.estimators.linear.glm import DispersedLearner, LinearLearner
 from likely.estimators.linear.model import LinearModel, alpha_hyper
 from likely.estimators.linear.penalty import ridge_strengths
-from likely.estimators.linear.statistics import likelihood_estimate
+from likely.estimators.linear.statistics import likelihood_estimate, statistics_of
 from likely.families import NegativeBinomial, Poisson
 from likely.inference import Estimate
 from likely.solvers import Newton
 from likely.typing import Batch
 
+POISSON_LIMIT = 1e4
+"""r over the largest mean from which the observed information about r is rounding."""
+MIN_DISPERSION = 1e-6
+"""1/r from which a negative binomial is a Poisson distribution."""
 KNOWN = {"exposure": None, "offset": None}
 """What a metadata router may pass, where it is asked to (`set_fit_request(exposure=True)`)."""
 
@@ -235,16 +239,38 @@ class NegativeBinomialRegressor(RegressorMixin, LinearModel):
         return np.r_[super()._table_order(phi), np.exp(-coefficients_of(phi).shared)]
 
     def _estimate(self, evidence: Evidence) -> Estimate:
-        """Of (B, log r) from the observed information, then of 1/r by the delta method."""
+        """Of (B, 1/r): from the observed information about (B, log r), by the delta method.
+
+        Where r is as good as infinite, log r has no error. The variance of 1/r is then
+        2/Σ w μ², that of the score ½Σ w((y − μ)² − y), which is independent of B.
+        """
         p, u = evidence.p, np.log(self.concentration_)
-        C = joint_covariance(NegativeBinomial(), evidence, u, robust=False)
-        scale = np.r_[np.ones(p), -np.exp(-u)]
+        mean = np.exp(evidence.eta[:, 0])
+        if self.concentration_ > POISSON_LIMIT * max(1.0, mean.max()):
+            C = np.zeros((p + 1, p + 1))
+            C[:p, :p] = evidence.unscaled()
+            C[p, p] = 2 / float(evidence.w @ mean**2)
+        else:
+            C = joint_covariance(NegativeBinomial(), evidence, u, robust=False)
+            scale = np.r_[np.ones(p), -np.exp(-u)]
+            C = C * np.outer(scale, scale)
         column = np.arange(p + 1)
         return likelihood_estimate(
             self,
             evidence,
-            C * np.outer(scale, scale),
+            C,
             slopes=(column >= self._first) & (column < p),
             n_counted=p + 1,
-            tail_variance=float(C[-1, -1]),
         )
+
+    def _notes(self) -> list[str]:
+        found = statistics_of(self)
+        error = np.sqrt(found.covariance[-1, -1])
+        none = "no more variance than a Poisson distribution's was found (1/r = 0)"
+        return [none] if found.coefficients[-1] < 1e-3 * error else []
+
+    def _log_shared(self, found: Estimate, z: np.ndarray) -> np.ndarray:
+        """log r where 1/r is z errors from its estimate, and not below that of Poisson."""
+        a, least = found.coefficients[-1], np.exp(-coefficients_of(self.phi_).shared[0])
+        error = np.sqrt(found.covariance[-1, -1])
+        return -np.log(np.maximum(a + z * error, min(least, MIN_DISPERSION)))

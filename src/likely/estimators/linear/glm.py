@@ -30,6 +30,8 @@ from likely.typing import Batch, Key, Solution, Solver
 MAX_ROUNDS = 100
 MAX_DISTANCE = 40.0
 """How far the logarithm of the dispersion may move from its start."""
+MAX_CONCENTRATION = 1e6
+"""r over the mean count from which a negative binomial is a Poisson distribution."""
 
 
 class _ColumnPrior(AbstractPrior):
@@ -165,17 +167,16 @@ class DispersedLearner(eqx.Module):
         prior = ridge_prior(X, strength(hyper, batch.w, True))
         location, u = self._start(batch)
         model = start_at(batch.x, location[None], self.intercept)
-        start = u
+        limits = self._limits(u, batch)
         if not self.coupled:
             found = self._location(key, prior, model, jnp.zeros_like(u), batch)
-            u = self._dispersion(found.model(batch.x)[0], u, batch)
+            u = self._dispersion(found.model(batch.x)[0], u, limits, batch)
             return eqx.tree_at(lambda s: s.model, found, Shared(found.model, u[None]))
 
         def again(state):
             found, u, _, rounds = state
             found = self._location(key, prior, found.model, u, batch)
-            new = self._dispersion(found.model(batch.x)[0], u, batch)
-            new = jnp.clip(new, start - MAX_DISTANCE, start + MAX_DISTANCE)
+            new = self._dispersion(found.model(batch.x)[0], u, limits, batch)
             return found, new, jnp.abs(new - u), rounds + 1
 
         def moving(state):
@@ -198,7 +199,7 @@ class DispersedLearner(eqx.Module):
         objective = _Location(self.unit, jnp.asarray(u), prior, rows)
         return self.solver.minimize(objective, model, batch, key=key)
 
-    def _dispersion(self, eta: Float[Array, "n 1"], u, batch: Batch):
+    def _dispersion(self, eta: Float[Array, "n 1"], u, limits, batch: Batch):
         """u where W is known: Newton's method on a line, never more than 2 at once."""
 
         def loss(u) -> Float[Array, ""]:
@@ -212,8 +213,8 @@ class DispersedLearner(eqx.Module):
             h = 1e-4
             g, above, below = jax.vmap(slope)(jnp.stack([u, u + h, u - h]))
             second = jnp.maximum(jnp.abs(above - below) / (2 * h), 1e-12)
-            move = -jnp.clip(g / second, -2.0, 2.0)
-            return u + move, jnp.abs(move), steps + 1
+            new = jnp.clip(u - jnp.clip(g / second, -2.0, 2.0), *limits)
+            return new, jnp.abs(new - u), steps + 1
 
         def moving(state):
             return (state[1] > 1e-11) & (state[2] < 50)
@@ -229,6 +230,13 @@ class DispersedLearner(eqx.Module):
             spread = jnp.maximum(spread, jnp.sqrt(jnp.finfo(y.dtype).tiny))
             return location, jnp.log(spread)
         return self.unit.marginal(y, w)[0], jnp.zeros((), y.dtype)
+
+    def _limits(self, u: Float[Array, ""], batch: Batch) -> tuple[Array, Array]:
+        """How small and how large u may get."""
+        if self.fixed == "concentration" and self.coupled:
+            mean = jnp.maximum(weighted_mean(batch.y, batch.w), 1.0)
+            return u - MAX_DISTANCE, jnp.log(MAX_CONCENTRATION * mean)
+        return u - MAX_DISTANCE, u + MAX_DISTANCE
 
     def losses(self, phi: Solution, batch: Batch) -> Float[Array, " n"]:
         """−log p of each row."""

@@ -253,7 +253,13 @@ class LinearModel(Predictor, ABC):
             s2, df = found.dispersion, found.df_residual
             return exact_distribution(eta[:, 0], A, C / s2, s2, df)
         variance = np.einsum("ij,jk,ik->i", A, C, A, optimize=True)
-        return delta_distribution(self.family_, eta, variance, found.tail_variance)
+        log_shared = partial(self._log_shared, found)
+        return delta_distribution(self.family_, eta, variance, log_shared)
+
+    def _log_shared(self, found: Estimate, z: np.ndarray) -> np.ndarray:
+        """The logarithm of a shared dispersion z errors from its estimate."""
+        shared = coefficients_of(self.phi_).shared[0]
+        return shared + z * np.sqrt(found.tail_variance)
 
     def _plug_in(self, X: Any, **known: Any) -> Predictive:
         return self._at(self._design(X, **known))

@@ -9,6 +9,7 @@ predictive is the mixture of p(y | η) over a few Gauss-Hermite nodes; or, from 
 bootstrap, the mixture over refits.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from jaxtyping import Float
 
 from likely.families import AbstractFamily, Predictive, StudentT, mix
 
-N_NODES = 5
+N_NODES, N_SHARED_NODES = 5, 3
 
 
 def exact_distribution(
@@ -36,27 +37,25 @@ def delta_distribution(
     family: AbstractFamily,
     eta: Float[np.ndarray, "n k"],
     variance: Float[np.ndarray, " n"],
-    spread: float,
+    log_shared: Callable[[np.ndarray], np.ndarray],
 ) -> Any:
-    """The mixture over η₁ ~ N(η̂₁, variance) and η₂ ~ N(η̂₂, spread), independent."""
+    """The mixture over η₁ ~ N(η̂₁, variance) and, independent of it, a shared η₂.
+
+    Args:
+        family: p(y | η).
+        eta: at the estimate.
+        variance: of η₁ of each row.
+        log_shared: η₂ at this many errors from its estimate.
+    """
     nodes, weights = np.polynomial.hermite_e.hermegauss(N_NODES)
-    other, share = (
-        np.polynomial.hermite_e.hermegauss(3) if eta.shape[1] > 1 else ([0.0], [1.0])
-    )
-    pairs = [
-        (z, v, a * b)
-        for z, a in zip(nodes, weights, strict=True)
-        for v, b in zip(other, share, strict=True)
-    ]
-    parts = []
-    for z, v, _ in pairs:
-        moved = eta.copy()
-        moved[:, 0] += z * np.sqrt(variance)
-        if eta.shape[1] > 1:
-            moved[:, 1] += v * np.sqrt(spread)
-        parts.append(moved)
-    weights = np.array([p for _, _, p in pairs])
-    return mixture_over_refits(family, parts, weights)
+    etas = eta + np.zeros((N_NODES, 1, 1))
+    etas[..., 0] += nodes[:, None] * np.sqrt(variance)
+    if eta.shape[1] > 1:
+        z, share = np.polynomial.hermite_e.hermegauss(N_SHARED_NODES)
+        etas = np.repeat(etas, N_SHARED_NODES, axis=0)
+        etas[..., 1] = np.tile(log_shared(z), N_NODES)[:, None]
+        weights = np.outer(weights, share).ravel()
+    return mix(family, etas, weights)
 
 
 def mixture_over_refits(
