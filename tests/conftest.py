@@ -21,8 +21,11 @@ os.environ.setdefault("LIKELY_CACHE_DIR", platformdirs.user_cache_dir("likely-te
 os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
 os.environ.setdefault("JAX_DEBUG_KEY_REUSE", "true")
 os.environ.setdefault("MPLBACKEND", "Agg")
-if "--slow" not in sys.argv:  # a third less to compile; the slow run is as users run it
-    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
+QUICK_TO_COMPILE = (
+    "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+)
+if "--slow" not in sys.argv:  # the slow run is as users run it
+    os.environ.setdefault("XLA_FLAGS", QUICK_TO_COMPILE)
 
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("fixed")

@@ -31,7 +31,8 @@ FENCE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 MAX_SECONDS = 3.0
-pytestmark = pytest.mark.optimised
+OPTIMISED = ("linear-models", "solvers-exact", "training")
+"""Pages that print what depends on the last bits, or compute for long."""
 
 
 class Block(NamedTuple):
@@ -81,7 +82,14 @@ def run_page(page: str) -> dict[int, float]:
 
 
 @pytest.mark.parametrize(
-    "page", [p.relative_to(ROOT).as_posix() for p in PAGES if p.exists()]
+    "page",
+    [
+        pytest.param(
+            p.relative_to(ROOT).as_posix(),
+            marks=[pytest.mark.optimised] if p.stem in OPTIMISED else [],
+        )
+        for p in PAGES
+    ],
 )
 def test_blocks_run(page, tmp_path_factory, monkeypatch):
     for _ in range(2):  # a second time, compiled, if the first one took long

@@ -139,6 +139,28 @@ def test_predictive_is_right_outside_the_scope_and_in_another_thread(data, getke
     np.testing.assert_allclose(predictive.mean, mean, rtol=1e-12)
 
 
+def test_what_is_shown_of_a_fit(data, getkey):
+    """Sentences and numbers, not the types of arrays; inside a program the types."""
+    with float64():
+        fit = recipe.fit(
+            Normal(scale=1.0), Linear.zeros(3), data, solver=LBFGS(), key=getkey()
+        )
+    assert repr(fit).startswith("Fit of Normal: Solution of Linear, loss 1.")
+    assert repr(fit.solution.status).startswith("Status: converged after ")
+    trace = fit.solution.trace
+    n = int(np.isfinite(trace.loss).sum())
+    ends = f"loss {trace.loss[0]:.4g} to {trace.loss[n - 1]:.4g}"
+    assert repr(trace).startswith(f"Trace: {n} points; {ends}, gradient ")
+    several = jax.tree.map(lambda a: np.stack([a] * 12), fit.solution)
+    assert repr(several.status).startswith("Status of 12 runs:\n  0: converged after")
+    assert repr(several.status).endswith("  ...")
+    assert repr(several.trace).startswith(f"Trace: 12 runs, the first with {n} points")
+    assert "on average" in repr(several)
+    shown = []
+    jax.eval_shape(lambda s: shown.append(repr(s)), fit.solution)
+    assert "Status(reason=" in shown[0]
+
+
 @pytest.mark.parametrize(
     ("family", "change", "words"),
     [

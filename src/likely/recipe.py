@@ -24,12 +24,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from likely.core.checks import check_batch, concrete
+from likely.core.checks import InputError, check_batch, concrete
+from likely.core.forks import check_not_forked
 from likely.core.precision import precision_of, to_numpy
 from likely.core.rows import fill_absent
 from likely.families import AbstractFamily, Predictive
 from likely.layers.composition.chain import initial_state
 from likely.objectives import AbstractPrior, NegativeLogLikelihood
+from likely.objectives.nll import check_eta
 from likely.typing import Batch, Key, Model, Solution, Solver, State
 
 M = TypeVar("M", bound=Model)
@@ -40,6 +42,9 @@ class Fit(eqx.Module, Generic[M]):
 
     family: AbstractFamily
     solution: Solution[M]
+
+    def __repr__(self) -> str:
+        return f"Fit of {type(self.family).__name__}: {self.solution!r}"
 
     @property
     def model(self) -> M:
@@ -78,12 +83,13 @@ def fit(
         state: running statistics to start from; those of a new model by default.
         likelihood: `PositionLikelihood` where y has a value for each position of a row.
     """
+    check_not_forked()
     if concrete(data):
         data = check_batch(data)
-        family.check(np.asarray(data.y), data.w)
+        likelihood.check(family, data)
     data = jax.tree.map(jnp.asarray, data)
-    objective, data = objective_of(family, data, prior, likelihood)
     state = initial_state(model) if state is None else state
+    objective, data = _prepare(family, model, data, state, (prior, likelihood))
     solution = solver.minimize(objective, model, data, key=key, state=state)
     return Fit(family, to_numpy(solution) if concrete(solution) else solution)
 
@@ -98,6 +104,29 @@ def objective_of(
     """What is minimised for these rows, and the rows with absent ones made harmless."""
     data = fill_absent(data)
     return likelihood.of(family, data, prior), data
+
+
+@eqx.filter_jit
+def _prepare(family: AbstractFamily, model: Model, data: Batch, state, of: tuple):
+    """`objective_of` for a model whose width was checked: once for each shape."""
+    _check_model(family, model, data, state)
+    return objective_of(family, data, *of)
+
+
+def _check_model(family: AbstractFamily, model: Model, data: Batch, state: State):
+    """Refuse a model that does not give `family.n_eta` numbers for each row."""
+    try:
+        found = eqx.filter_eval_shape(model, data.x, w=data.w, state=state)
+    except (TypeError, ValueError) as error:
+        shape = jax.tree.map(lambda a: a.shape, data.x)
+        raise InputError(f"the model fails on X of shape {shape}: {error}") from error
+    pair = isinstance(found, tuple) and len(found) == 2
+    if not (pair and hasattr(found[0], "shape")):
+        raise InputError(
+            "the model has to return two things: η as one array, and its state, which "
+            "may be None."
+        )
+    check_eta(family, found[0], data.y)
 
 
 @eqx.filter_jit

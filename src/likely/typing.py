@@ -24,7 +24,9 @@ from typing import (
 )
 
 import equinox as eqx
+import jax
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 Key = PRNGKeyArray
@@ -46,6 +48,27 @@ class Batch(NamedTuple):
     """(n, ...) what the distribution is over."""
     w: Any
     """(n,) how often each row counts."""
+
+
+MAX_SHOWN_RUNS = 10
+"""Runs whose status is shown; there may be thousands."""
+
+
+def _has_values(tree: PyTree) -> bool:
+    """Whether the arrays are known, so that they can be shown as numbers."""
+    leaves = jax.tree.leaves(tree)
+    known = np.ndarray | np.generic | jax.Array | float | int
+    return all(isinstance(a, known) and not isinstance(a, Tracer) for a in leaves)
+
+
+def _course(values: Any) -> str:
+    """The first and the last number of the first run, as text."""
+    run = np.asarray(values)
+    run = run.reshape(-1, run.shape[-1])[0] if run.ndim else run[None]
+    run = run[~np.isnan(run)]
+    if not len(run):
+        return "unknown"
+    return f"{run[0]:.4g}" if len(run) == 1 else f"{run[0]:.4g} to {run[-1]:.4g}"
 
 
 @runtime_checkable
@@ -135,6 +158,20 @@ class Trace(eqx.Module):
     validation: Float[Array | np.ndarray, "..."] | None = None
     """The validation loss at each evaluation, where there are validation rows."""
 
+    def __repr__(self) -> str:
+        if not _has_values(self):
+            return super().__repr__()
+        runs = np.atleast_2d(np.asarray(self.loss))
+        runs = runs.reshape(-1, runs.shape[-1])
+        counts = (~np.isnan(runs)).sum(1)
+        several = "" if len(runs) == 1 else f"{len(runs)} runs, the first with "
+        points = f"{several}{counts[0]} points"
+        parts = {"loss": self.loss, "gradient": self.gradient, "step": self.step}
+        if self.validation is not None:
+            parts["validation"] = self.validation
+        texts = [f"{name} {_course(values)}" for name, values in parts.items()]
+        return f"Trace: {points}; {', '.join(texts)}"
+
 
 class Status(eqx.Module):
     """How a minimisation ended; `str(status)` is the sentence."""
@@ -160,6 +197,16 @@ class Status(eqx.Module):
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
+
+    def __repr__(self) -> str:
+        if not _has_values(self):
+            return super().__repr__()
+        sentences = self.sentences
+        if len(sentences) == 1:
+            return f"Status: {sentences[0]}"
+        rows = [f"  {k}: {s}" for k, s in enumerate(sentences[:MAX_SHOWN_RUNS])]
+        rows += ["  ..."] if len(sentences) > MAX_SHOWN_RUNS else []
+        return "\n".join([f"Status of {len(sentences)} runs:", *rows])
 
 
 (
@@ -220,6 +267,13 @@ class Solution(eqx.Module, Generic[M]):
     """The final objective, in nats per unit of weight."""
     trace: Trace
     status: Status
+
+    def __repr__(self) -> str:
+        if not _has_values((self.loss, self.status)):
+            return super().__repr__()
+        name, loss = type(self.model).__name__, np.asarray(self.loss)
+        text = f"{loss:.6g}" if loss.ndim == 0 else f"{loss.mean():.6g} on average"
+        return f"Solution of {name}, loss {text}\n{self.status!r}"
 
 
 @runtime_checkable

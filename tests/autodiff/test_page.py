@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from likely.autodiff import trace
+from likely.autodiff.page.columns import in_columns
 from likely.autodiff.page.page import page
 from likely.families import Categorical
 from likely.models import mlp
@@ -119,13 +120,42 @@ def test_page_of_a_network_is_small(tmp_path, getkey):
     )
 
 
-def test_boxes_do_not_overlap():
-    drawing = trace(network, *ARGUMENTS).graph()
+def assert_apart(drawing):
     boxes = list(drawing.nodes.values())
     for i, a in enumerate(boxes):
+        assert a.width / 2 <= a.x <= drawing.width - a.width / 2
+        assert a.height / 2 <= a.y <= drawing.height - a.height / 2
         for b in boxes[i + 1 :]:
             apart = abs(a.x - b.x) >= (a.width + b.width) / 2
             assert apart or abs(a.y - b.y) >= (a.height + b.height) / 2
+
+
+def test_a_long_trace_has_the_shape_of_a_window_and_can_be_enlarged():
+    def long(x):
+        for _ in range(25):
+            x = jnp.sin(x * 1.1) + 0.1
+        return jnp.sum(x)
+
+    recorded = trace(long, np.ones(3, np.float32))
+    tall, drawing = recorded.graph(), in_columns(recorded.graph())
+    assert len(recorded.steps) == 76
+    assert tall.height > 10 * tall.width
+    assert 0.5 < drawing.width / drawing.height < 1.2
+    assert (drawing.edges, [*drawing.nodes]) == (tall.edges, [*tall.nodes])
+    assert_apart(drawing)
+    written = page(recorded)
+    width, height = re.search(r'viewBox="0 0 (\d+) (\d+)"', written).groups()
+    assert (int(width), int(height)) == (round(drawing.width), round(drawing.height))
+    for name in ("smaller", "larger", "fit", "full"):
+        assert f'<button id="{name}"' in written
+        assert f'$("{name}").onclick' in written
+    assert 'addEventListener("wheel"' in written
+
+
+def test_boxes_do_not_overlap():
+    drawing = trace(network, *ARGUMENTS).graph()
+    assert_apart(drawing)
+    assert in_columns(drawing) == drawing  # small enough as it is
     assert all(drawing.nodes[a].y < drawing.nodes[b].y for a, b in drawing.edges)
 
 

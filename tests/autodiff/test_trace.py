@@ -10,6 +10,7 @@ import pytest
 from jax import lax
 
 from likely.autodiff import trace
+from likely.autodiff.program import unrolling
 from likely.core import InputError, float64
 
 
@@ -271,6 +272,41 @@ def test_scan_is_one_step_or_its_turns(backwards):
         near(recorded.output, f(0.7))
         near(recorded.reverse().gradient, jax.grad(f)(0.7))
         near(recorded.forward(1.0).output, jax.grad(f)(0.7))
+
+
+def test_loops_do_not_need_the_counts_that_versions_of_jax_name_differently(
+    monkeypatch,
+):
+    """Which inputs are constants, carried or sequences follows from their axes."""
+    counts = {"num_consts", "num_carry", "cond_nconsts", "body_nconsts"}
+    removed = set()
+
+    def without_counts(expand):
+        def expanded(builder, equation, inputs, at):
+            removed.update(counts & equation.params.keys())
+            kept = {k: v for k, v in equation.params.items() if k not in counts}
+            return expand(builder, equation.replace(params=kept), inputs, at)
+
+        return expanded
+
+    for name in ("scan", "while"):
+        expand = unrolling.EXPANSIONS[name]
+        monkeypatch.setitem(unrolling.EXPANSIONS, name, without_counts(expand))
+
+    def f(x):
+        after = lax.while_loop(lambda h: h < 2, lambda h: h + x, recurrence(x))
+        return after * recurrence(x, reverse=True)
+
+    recorded = trace(f, 0.7, step_into="all")
+    near((recorded.output, recorded.forward(1.0).output), jax.jvp(f, (0.7,), (1.0,)))
+    assert removed == counts
+
+
+def test_what_is_shown_of_a_trace():
+    recorded = trace(small, np.ones(2, np.float32), np.ones((3, 2), np.float32))
+    assert repr(recorded).startswith(f"Trace of small: {len(recorded.steps)} steps, 8 ")
+    for found in (recorded.reverse(), recorded.forward(), recorded.jacobians()):
+        assert repr(found) == str(found)
 
 
 def test_a_long_scan_is_not_unrolled():

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from likely.cli.main import app
+from likely.workbench import Spec
 
 
 def likely(*args: str):
@@ -129,14 +130,26 @@ def test_bad_data_is_bad_input(fitting, tmp_path):
     assert done.stderr == "likely: y contains NaN (row 3); remove such rows.\n"
 
 
-def test_control_c_says_how_to_continue(fitting, tmp_path):
+def test_control_c_has_a_status_of_its_own(fitting, tmp_path):
     def stop(spec, out):
         raise KeyboardInterrupt
 
     fitting.replace(stop)
     done = likely("fit", "--out", str(tmp_path))
     assert done.exit_code == 130
-    assert "likely resume" in done.stderr
+    assert done.stderr == "likely: stopped.\n"
+
+
+def test_a_spec_holds_all_settings(fitting, tmp_path):
+    spec = tmp_path / "spec.toml"
+    spec.write_text(Spec(seed=4).to_toml())
+    out = ("--out", str(tmp_path / "run"))
+    assert likely("fit", "--spec", str(spec), *out).exit_code == 0
+    assert fitting.specs[0].seed == 4
+    for words in (["iris"], ["--seed", "3"], ["--kind", "zip=code"]):
+        refused = likely("fit", *words, "--spec", str(spec), *out)
+        assert refused.exit_code == 2
+        assert "holds all settings" in refused.stderr
 
 
 def test_fit_report_predict_from_a_file(tmp_path):

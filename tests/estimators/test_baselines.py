@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import logit
 from sklearn import datasets, naive_bayes, neighbors
 
 from likely.core import InputError
@@ -27,7 +28,10 @@ def test_neighbours_equal_scikit_learns(metric, weights):
     settings = {"n_neighbors": 7, "metric": metric, "weights": weights}
     ours = KNeighborsClassifier(**settings).fit(X, LABELS)
     peer = neighbors.KNeighborsClassifier(**settings).fit(X, LABELS)
-    np.testing.assert_allclose(ours.predict_proba(V), peer.predict_proba(V), atol=1e-12)
+    np.testing.assert_allclose(ours.votes(V), peer.predict_proba(V), atol=1e-12)
+    np.testing.assert_array_equal(
+        ours.predict(V), ours.classes_[ours.votes(V).argmax(1)]
+    )
     numbers = KNeighborsRegressor(**settings).fit(X, Y)
     peer = neighbors.KNeighborsRegressor(**settings).fit(X, Y)
     np.testing.assert_allclose(numbers.predict(V), peer.predict(V))
@@ -65,9 +69,14 @@ def test_neighbours_refuse_what_they_cannot():
         KNeighborsClassifier(50).fit(X[:10], LABELS[:10])
     with pytest.raises(InputError, match="metric is 'mahalanobis'"):
         KNeighborsClassifier(metric="mahalanobis").fit(X, LABELS)
-    lone = KNeighborsRegressor(3).fit(X[:3], Y[:3])
-    with pytest.raises(InputError, match="none could be left out"):
-        lone.predict_dist(X)
+
+
+def test_as_many_rows_as_neighbours_are_predicted_from_the_others():
+    few = KNeighborsRegressor(3).fit(X[:3], Y[:3])
+    errors = 1.5 * (Y[:3] - Y[:3].mean())
+    assert few.scale_ > np.sqrt(np.mean(errors**2))
+    same = KNeighborsRegressor(3).fit(np.ones((3, 2)), Y[:3])  # none is new to another
+    np.testing.assert_allclose(same.scale_, Y[:3].std())
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -79,9 +88,8 @@ def test_naive_bayes_equals_scikit_learns(weighted):
     np.testing.assert_allclose(ours.theta_, peer.theta_)
     np.testing.assert_allclose(ours.class_prior_, peer.class_prior_)
     tolerance = 1e-6 if weighted else 1e-9  # the smoothing has no weights there
-    np.testing.assert_allclose(
-        ours.predict_proba(A), peer.predict_proba(A), atol=tolerance
-    )
+    np.testing.assert_allclose(ours.votes(A), peer.predict_proba(A), atol=tolerance)
+    np.testing.assert_array_equal(ours.predict(A), peer.predict(A))
     np.testing.assert_allclose(
         ours.predict_dist(A).probs, ours.predict_proba(A), atol=1e-12
     )
@@ -91,9 +99,14 @@ def test_naive_bayes_counts_dependent_evidence_twice():
     """A column given twice makes the odds of a row their square: where the recipe bends."""
     A = rng.normal(size=(100, 1))
     y = (A[:, 0] + rng.normal(size=100) > 0).astype(int)
-    one = GaussianNB(priors=[0.5, 0.5]).fit(A, y).predict_dist(A).eta[:, 0]
-    two = GaussianNB(priors=[0.5, 0.5]).fit(np.c_[A, A], y).predict_dist(np.c_[A, A])
-    np.testing.assert_allclose(two.eta[:, 0], 2 * one, rtol=1e-6)
+    one = GaussianNB(priors=[0.5, 0.5]).fit(A, y)
+    two = GaussianNB(priors=[0.5, 0.5]).fit(np.c_[A, A], y)
+    odds = [logit(one.votes(A)[:, 1]), logit(two.votes(np.c_[A, A])[:, 1])]
+    np.testing.assert_allclose(odds[1], 2 * odds[0], rtol=1e-6)
+    copies = np.repeat(A, 16, axis=1)
+    many = GaussianNB().fit(copies, y)
+    own = many.votes(copies)[np.arange(100), y]
+    assert many.nll(copies, y) < 1 < -np.log(own).mean()  # which takes it back
     with pytest.raises(InputError, match="2 probabilities"):
         GaussianNB(priors=[0.5, 0.6]).fit(A, y)
 

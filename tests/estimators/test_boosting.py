@@ -37,8 +37,9 @@ def test_trees_equal_those_of_scikit_learn(classes, table):
         other["learning_rate"] = 0.1 * (classes - 1) / classes
     peer = ensemble.HistGradientBoostingClassifier(**other).fit(X, y)
     np.testing.assert_allclose(
-        ours.predict_proba(X), peer.predict_proba(X), rtol=2e-4, atol=1e-6
+        ours.votes(X), peer.predict_proba(X), rtol=2e-4, atol=1e-6
     )
+    np.testing.assert_array_equal(ours.predict(X), peer.predict(X))
 
 
 @pytest.mark.parametrize(
@@ -289,5 +290,24 @@ def test_the_loss_in_the_history_is_that_of_the_rows(rng, classes):
     X = rng.normal(size=(300, 3))
     y = rng.integers(0, classes, 300)
     model = lk.GradientBoostingClassifier(n_estimators=4).fit(X, y)
-    nll = -model.predict_dist(X).log_prob(y).mean()
+    nll = -np.log(model.votes(X)[np.arange(300), y]).mean()
     np.testing.assert_allclose(model.history_["loss"][-1], nll, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        families.AsymmetricLaplace(0.3),
+        pytest.param(families.Laplace(), marks=pytest.mark.slow),
+        pytest.param(families.Huber(), marks=pytest.mark.slow),
+    ],
+    ids=lambda family: type(family).__name__,
+)
+def test_a_location_moves_with_the_unit_of_y(rng, family):
+    """Its second derivatives have the unit 1/y², so no limit may be in nats."""
+    X = rng.uniform(-2, 2, size=(200, 2))
+    y = np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=200)
+    model = lk.GradientBoostingRegressor(family, n_estimators=10)
+    small = model.fit(X, y).predict_dist(X).quantile(0.5)
+    large = model.fit(X, 1e4 * y + 1e5).predict_dist(X).quantile(0.5)
+    assert np.abs((large - 1e5) / 1e4 - small).max() < 0.02  # equal gains tie

@@ -66,14 +66,17 @@ def test_outliers_do_not_pull(rng):
 def test_huber_is_a_maximum_of_the_likelihood(diabetes):
     X, y = diabetes
     model = lk.HuberRegressor().fit(X, y)
-    best = model.nll(X, y)
-    kept = model.phi_
+
+    def nll() -> float:
+        return -model.predict_dist(X, uncertainty="none").log_prob(y).mean()
+
+    best, kept = nll(), model.phi_
     import equinox as eqx
 
     for move in (0.01, -0.01):
         for leaf in (lambda p: p.model.tail, lambda p: p.model.model.bias):
             model.phi_ = eqx.tree_at(leaf, kept, leaf(kept) + move)
-            assert model.nll(X, y) > best
+            assert nll() > best
     model.phi_ = kept
 
 
@@ -263,7 +266,8 @@ def test_counts_without_extra_variance(rng):
         y = rng.poisson(truth).astype(float)
         model = lk.NegativeBinomialRegressor().fit(X, y)
         spread = model.predict_dist(X).std / np.sqrt(truth)
-        assert (spread > 0.5).all() and (spread < 3).all()
+        assert (spread > 0.5).all()
+        assert (spread < 3).all()
         order = rng.permutation(100)
         moved = lk.NegativeBinomialRegressor().fit(X[order], y[order])
         np.testing.assert_allclose(model.coef_, moved.coef_, rtol=1e-6)

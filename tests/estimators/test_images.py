@@ -86,7 +86,8 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bits(fitted, tmp_path):
 
     folder = Checkpoints(tmp_path, every_steps=4)
     first = network().fit(IMAGES, LABELS, callbacks=stop, checkpoints=folder)
-    assert first.n_iter_ == 4
+    assert first.n_iter_ == 2  # it was stopped in the second epoch
+    assert "stopped after 4 steps" in first.status_
     again = network().fit(IMAGES, LABELS, checkpoints=folder, resume=True)
     wanted = fitted.predict_proba(IMAGES)
     np.testing.assert_array_equal(again.predict_proba(IMAGES), wanted)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn import datasets, linear_model
 
 import likely as lk
@@ -95,9 +96,16 @@ def test_predictive_distribution_and_interval(diabetes):
     model = lk.LinearRegression().fit(X, y)
     low, high = model.predict_interval(X, coverage=0.9)
     assert 0.86 < np.mean((low <= y) & (y <= high)) < 0.94
-    z = (y - model.predict(X)) / model.scale_
+    A = np.column_stack([np.ones(len(X)), X])
+    n, p = A.shape
+    r = y - model.predict(X)
+    leverage = np.einsum("ij,jk,ik->i", A, np.linalg.inv(A.T @ A), A)
+    peer = stats.t(n - p, scale=np.sqrt(r @ r / (n - p) * (1 + leverage)))
+    np.testing.assert_allclose(model.nll(X, y), -peer.logpdf(r).mean(), rtol=1e-10)
+    z = r / model.scale_
     nll = np.mean(0.5 * z**2) + np.log(model.scale_) + 0.5 * np.log(2 * np.pi)
-    np.testing.assert_allclose(model.nll(X, y), nll, rtol=1e-12)
+    plain = model.predict_dist(X, uncertainty="none")
+    np.testing.assert_allclose(-plain.log_prob(y).mean(), nll, rtol=1e-12)
 
 
 def test_weights_and_absent_garbage(diabetes, rng):

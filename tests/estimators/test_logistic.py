@@ -116,3 +116,22 @@ def test_c_is_one_over_alpha(cancer):
     one = lk.LogisticRegression(C=4.0).fit(*cancer)
     other = lk.LogisticRegression(alpha=0.25).fit(*cancer)
     np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_an_automatic_penalty_is_safe_where_classes_are_separated(classes, rng):
+    X = rng.normal(size=(430, 2))
+    signal = 2 * X[:, 0] - X[:, 1] + 0.2 * rng.logistic(size=430)
+    y = np.digitize(signal, [0] if classes == 2 else [-1, 1])
+    with pytest.warns(SeparationWarning, match='alpha="auto"'):
+        plain = lk.LogisticRegression().fit(X[:30, :2], np.digitize(X[:30, 0], [0]))
+    assert np.isfinite(plain.predict_proba(X)).all()
+    model = lk.LogisticRegression("auto").fit(X[:30], y[:30])
+    assert model.alpha_ >= 0.9 * 0.04 * X[:30].var(0).mean()
+    assert model.nll(X[30:], y[30:]) < 0.5
+    with pytest.raises(InputError, match="penalty"):
+        model.summary()
+    few = lk.LogisticRegression("auto").fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+    assert np.isfinite(few.predict_proba([[0.5]])).all()
+    with pytest.raises(InputError, match='give a number, or "cv"'):
+        lk.Ridge("auto").fit(X, signal)

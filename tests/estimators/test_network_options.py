@@ -77,7 +77,8 @@ def test_without_hidden_layers_it_is_the_linear_model(family, peer, rng):
     model = lk.MLPRegressor((), family=family, **settings).fit(X, y)
     peer.fit(X, y)
     np.testing.assert_allclose(model.predict(X), peer.predict(X), rtol=1e-4)
-    assert model.nll(X, y) == pytest.approx(peer.nll(X, y), abs=2e-3)
+    known = peer.predict_dist(X, uncertainty="none")  # as the network takes them
+    assert model.nll(X, y) == pytest.approx(-known.log_prob(y).mean(), abs=2e-3)
 
 
 def test_several_outputs_are_as_many_linear_regressions(rng):
@@ -187,7 +188,7 @@ def test_passes_and_warm_starts_go_on(rng):
     for _ in range(40):
         passes.partial_fit(X, mean)
     assert passes.score(X, mean) > 0.9
-    assert passes.n_iter_ == 40 * 4
+    assert passes.n_iter_ == 40
     with pytest.raises(ValueError, match="features"):
         passes.partial_fit(X[:, :1], mean)
     y = np.where(mean > 1, "b", "a")

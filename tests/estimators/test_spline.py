@@ -1,12 +1,19 @@
 """Smooth regression: limits, criteria and bands."""
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.interpolate import CubicSpline, make_smoothing_spline
+from sklearn.exceptions import ConvergenceWarning
 
 import likely as lk
-from likely.estimators.linear.spline import penalties
+from likely.core import float64
+from likely.estimators.linear import spline
+from likely.estimators.linear.smoothing import Criterion, smoothest
+from likely.estimators.linear.spline import distinct, penalties
 from likely.preprocess import NaturalSpline
 from likely.preprocess.basis import natural_spline
 
@@ -32,14 +39,90 @@ def test_the_basis_spans_natural_cubic_splines():
 
 def test_the_penalty_is_the_integral_of_the_squared_bend():
     knots = np.array([0.0, 0.2, 0.5, 1.0])
-    (S,), (rank,) = penalties([knots])
+    S, curve = penalties([knots])
     x = np.linspace(0, 1, 20_001)
     bend = np.gradient(np.gradient(natural_spline(x, knots), x, axis=0), x, axis=0)
     b = np.array([0.3, 1.0, -2.0])
     np.testing.assert_allclose(
         b @ S @ b, np.trapezoid((bend @ b)[2:-2] ** 2, x[2:-2]), rtol=2e-3
     )
-    assert rank == 2
+    np.testing.assert_array_equal(curve, [-1, 0, 0])
+
+
+def tables(rng):
+    """Tables on which a criterion has several valleys, or a long flat one."""
+    X = rng.normal(size=(80, 3))
+    noise = rng.normal(size=80)
+    wave = np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] ** 2
+    far = X * [1.0, 1e6, 1e-6] + [0.0, 1e8, 3.0]
+    return {
+        "waves": (X, wave + 0.5 * noise),
+        "far columns": (far, 1e4 * (wave + 0.5 * noise)),
+        "noise": (X, noise),
+        "a line": (X, X[:, 0] + 0.1 * noise),
+        "without noise": (X, wave),
+        "few values": (X.round(), wave + 0.5 * noise),
+    }
+
+
+@pytest.mark.parametrize("method", ["reml", "gcv"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name == "few values" else name
+        for name in tables(np.random.default_rng(0))
+    ],
+)
+def test_no_other_smoothing_is_better(name, method, rng):
+    """No λ times or divided by 1.1, 2, 10 or 100 lowers the criterion."""
+    model = lk.SplineRegressor(6, smoothing=method)
+    problem = model._problem(*tables(rng)[name])
+    batch = distinct(problem.batch)
+    with float64():
+        criterion = problem.learner.criterion(jax.tree.map(jnp.asarray, batch))[0]
+        rho, value = _smoothing(criterion)
+        moves = np.log([1.1, 2.0, 10.0, 100.0])
+        near = rho[None] + np.kron(np.eye(len(rho)), np.r_[moves, -moves][:, None])
+        assert jax.vmap(criterion)(near).min() > value - 1e-7
+
+
+@eqx.filter_jit
+def _smoothing(criterion):
+    rho = smoothest(criterion)
+    return rho, criterion(rho)
+
+
+@pytest.mark.parametrize("method", ["reml", "gcv"])
+def test_the_criterion_has_the_slopes_of_its_derivatives(method, rng):
+    B, y = rng.normal(size=(40, 9)), rng.normal(size=40)
+    curves = np.kron(np.eye(2), np.r_[0.0, np.ones(3)])
+    curves = np.pad(curves, ((0, 0), (0, 1)))
+    with float64():
+        moments = map(jnp.asarray, (B.T @ B, 1e-10 * np.ones(9), B.T @ y, y @ y, 40.0))
+        criterion = Criterion(*moments, jnp.asarray(curves), method, 3)
+        rho = jnp.array([0.5, -1.0])
+        (g, H), expected, (gain, gained) = _slopes(criterion, rho)
+    np.testing.assert_allclose(g, expected[0], atol=1e-12)
+    np.testing.assert_allclose(H, expected[1], atol=1e-12)
+    np.testing.assert_allclose(gain, gained, atol=1e-12)
+
+
+@eqx.filter_jit
+def _slopes(criterion, rho):
+    """The slopes and gains that the criterion knows, and those found otherwise."""
+    found = criterion.expand(rho)
+    to, gain = criterion.alone(found, rho)
+    there = jax.vmap(criterion)(
+        jnp.where(jnp.eye(len(rho), dtype=bool), to[None], rho[None])
+    )
+    slopes = jax.grad(criterion)(rho), jax.hessian(criterion)(rho)
+    return criterion.slopes(found), slopes, (gain, criterion(rho) - there)
+
+
+def test_curves_that_leave_few_rows_free_are_reported(wave, monkeypatch):
+    monkeypatch.setattr(spline, "MIN_SHARE_FREE", 0.99)
+    with pytest.warns(ConvergenceWarning, match='use smoothing="reml"'):
+        lk.SplineRegressor(smoothing="gcv").fit(*wave)
 
 
 @pytest.mark.parametrize("method", ["reml", "gcv"])

@@ -110,8 +110,10 @@ def test_formulas(houses):
 
 
 def test_formula_sentences(houses):
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="needs the column 'height'"):
         lk.Ridge.from_formula("price ~ height", houses)
+    with pytest.raises(InputError, match="cannot be read"):
+        lk.Ridge.from_formula("price ~ area +* town", houses)
     with pytest.raises(InputError, match="no left-hand side"):
         lk.Ridge.from_formula("area", houses)
     model = lk.Ridge.from_formula("price ~ area", houses)
@@ -185,12 +187,15 @@ def test_no_plane_parts_a_disc_but_a_paraboloid_does(rng):
 
 def test_metadata_is_routed(rng):
     import sklearn
-    from sklearn.model_selection import cross_val_score
+    from sklearn.model_selection import KFold, cross_val_score
 
     X = rng.normal(size=(60, 2))
     e = rng.uniform(1, 5, 60)
     y = rng.poisson(e * np.exp(X[:, 0])).astype(float)
     with sklearn.config_context(enable_metadata_routing=True):
         model = lk.PoissonRegressor().set_fit_request(exposure=True)
+        model.set_score_request(exposure=True)
         found = cross_val_score(model, X, y, params={"exposure": e}, cv=3)
-    assert found.shape == (3,)
+    for score, (train, out) in zip(found, KFold(3).split(X), strict=True):
+        one = lk.PoissonRegressor().fit(X[train], y[train], exposure=e[train])
+        assert score == pytest.approx(one.score(X[out], y[out], exposure=e[out]))

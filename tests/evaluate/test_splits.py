@@ -306,8 +306,11 @@ def test_cv_is_what_scikit_learn_takes_it_for():
 
 def test_folds_without_weight_are_refused():
     w = (np.arange(N) >= N // 2).astype(float)
+    named = list(KFold(5).split(np.zeros(N)))
     with pytest.raises(InputError, match="fold 0 has no weight"):
-        evaluate.training_weights(5, np.zeros(N), w, classes=False)
+        evaluate.training_weights(named, np.zeros(N), w, classes=False)
+    shares = evaluate.training_weights(5, np.zeros(N), w, classes=False) @ w / w.sum()
+    np.testing.assert_allclose(shares, 0.8, atol=0.02)
     for share in (0.0, 1.0, -0.5):
         with pytest.raises(InputError, match="between 0 and 1"):
             evaluate.early_stopping_split(N, share, 0)

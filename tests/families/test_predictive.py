@@ -10,12 +10,16 @@ from likely.core import InputError, float64
 from likely.families import (
     Bernoulli,
     Categorical,
+    Exponentiated,
     Gamma,
+    Mixed,
     Mixture,
     MultivariateNormal,
     Normal,
+    Poisson,
     Predictive,
     Product,
+    Stretched,
 )
 
 CASES = {
@@ -74,7 +78,7 @@ def test_shapes(predictive):
     assert (low <= high).all()
     assert predictive.log_prob(np.ones(shape)).shape == (5,)
     assert predictive.cdf(np.ones(shape)).shape == shape
-    np.testing.assert_allclose(predictive.quantile(np.full(5, 0.1)), low)
+    np.testing.assert_allclose(predictive.quantile([0.1, 0.9])[..., 0], low)
     assert len(predictive) == 5
 
 
@@ -137,6 +141,148 @@ def test_impossible_values_have_no_probability():
         False,
         True,
     ]
+
+
+# Rows, levels, moments and densities ------------------------------------------------------
+
+
+def apart(n=5):
+    """Distributions of every kind whose n rows differ."""
+    eta = np.random.default_rng(0).normal(size=(n, 6))
+    plain = {
+        name: Predictive(family, eta[:, : family.n_eta])
+        for name, (family, _) in CASES.items()
+    }
+    normal, labels = plain["normal"], np.array(["a", "b", "c"])
+    return plain | {
+        "labels": Predictive(Categorical(3), eta[:, :3], labels),
+        "counts": Predictive(Poisson(), eta[:, :1]),
+        "mixed": Mixed([normal, plain["mixture"]], np.array([0.4, 0.6])),
+        "mixed counts": Mixed(
+            [Predictive(Poisson(), eta[:, j : j + 1]) for j in (0, 1)], np.full(2, 0.5)
+        ),
+        "mixed labels": Mixed(
+            [Predictive(Categorical(3), eta[:, j : j + 3], labels) for j in (0, 3)],
+            np.full(2, 0.5),
+        ),
+        "exponentiated": Exponentiated(normal),
+        "stretched": Stretched(normal, 1.5),
+    }
+
+
+@pytest.mark.parametrize("name", apart())
+def test_chosen_rows_answer_as_all_rows_do(name):
+    dist = apart()[name]
+    for index in (-1, slice(None, None, -2), [2, 0], np.arange(5) > 2):
+        places = np.atleast_1d(np.arange(5)[index])
+        part = dist[index]
+        assert type(part) is type(dist)
+        assert len(part) == len(places)
+        for what in ("mean", "std", "var", "median"):
+            same = map(_comparable, (getattr(part, what), getattr(dist, what)[places]))
+            np.testing.assert_allclose(*same, rtol=1e-11)
+    assert [len(one) for one in dist] == [1] * 5
+
+
+def _comparable(values):
+    """Numbers as they are, labels as their letters' numbers."""
+    values = np.asarray(values)
+    return np.vectorize(ord)(values) if values.dtype.kind == "U" else values
+
+
+def test_rows_that_are_not_there_get_a_sentence():
+    dist = apart()["normal"]
+    for index, error, words in (
+        (5, IndexError, "there is no row 5; there are 5 rows"),
+        ([0, -6], IndexError, "no row -6"),
+        ([True, False], InputError, r"the mask has shape \(2,\); give shape \(5,\)"),
+        ((0, 1), InputError, "has one axis"),
+        (1.5, InputError, "by a number, slice, mask or list, not 1.5"),
+        ("first", InputError, "not 'first'"),
+    ):
+        with pytest.raises(error, match=words):
+            dist[index]
+
+
+@pytest.mark.parametrize("name", apart())
+def test_levels_are_a_new_last_axis(name):
+    """Also where there are as many levels as rows."""
+    dist = apart()[name]
+    for levels in ([0.1, 0.9], [0.1, 0.3, 0.5, 0.6, 0.9])[
+        : 1 if "mixed" in name else 2
+    ]:
+        found = dist.quantile(levels)
+        assert found.shape == (*dist.quantile(0.5).shape, len(levels))
+        for j, level in enumerate(levels):
+            same = map(_comparable, (found[..., j], dist.quantile(level)))
+            np.testing.assert_allclose(*same, rtol=1e-11)
+    own = np.linspace(0.1, 0.9, 5)
+    each = dist.quantile(own[:, None])[..., 0]
+    for i, level in enumerate(own):
+        same = map(_comparable, (each[i], dist.quantile(level)[i]))
+        np.testing.assert_allclose(*same, rtol=1e-11)
+    with pytest.raises(InputError, match=r"q has shape \(3, 2\); give one level"):
+        dist.quantile(np.full((3, 2), 0.5))
+
+
+def test_moments_densities_and_probabilities():
+    dists = apart()
+    for dist in dists.values():
+        np.testing.assert_allclose(dist.var, dist.std**2)
+        np.testing.assert_array_equal(
+            *map(_comparable, (dist.median, dist.quantile(0.5)))
+        )
+    for name in ("normal", "gamma", "mixture", "mixed", "exponentiated", "stretched"):
+        dist = dists[name]
+        np.testing.assert_array_equal(dist.pdf(1.2), np.exp(dist.log_prob(1.2)))
+        with pytest.raises(
+            InputError, match="no single value has a probability; use pdf"
+        ):
+            dist.pmf(1.2)
+    for name, y in (
+        ("counts", 2),
+        ("mixed counts", 2),
+        ("classes", 1),
+        ("labels", "b"),
+    ):
+        dist = dists[name]
+        np.testing.assert_array_equal(dist.pmf(y), np.exp(dist.log_prob(y)))
+        with pytest.raises(InputError, match="with a probability; use pmf"):
+            dist.pdf(y)
+    np.testing.assert_allclose(dists["joint"].pdf([0.0, 1.0]).shape, (5,))
+    outputs = Mixed([dists["joint"], dists["product"]], np.full(2, 0.5))
+    for dist in (dists["product"], outputs):
+        with pytest.raises(InputError, match="others probabilities; use log_prob"):
+            dist.pdf([0.0, 1.0])
+    with pytest.raises(AttributeError, match="several outputs has no formula"):
+        _ = outputs.mode
+    assert outputs[1:].quantile([0.1, 0.9]).shape == (4, 2, 2)
+
+
+def test_the_variance_of_a_mixture_far_from_zero():
+    """A difference of squares would be 0 or negative."""
+    parts = [Predictive(Normal(1.0), np.full((1, 1), m)) for m in (1e9, 1e9 + 2)]
+    np.testing.assert_allclose(Mixed(parts, np.full(2, 0.5)).var, 2.0)
+
+
+def test_modes_of_mixtures_of_numbers():
+    a, b = (
+        Predictive(Normal(s), np.array([[m], [m]])) for m, s in ((0.0, 1.0), (3.0, 0.5))
+    )
+    mixed = Mixed([a, b], np.array([0.5, 0.5]))
+    y = np.linspace(2.9, 3.0, 200_001)
+    density = np.exp(-(y**2) / 2) + 2 * np.exp(-2 * (y - 3) ** 2)
+    np.testing.assert_allclose(mixed.mode, y[np.argmax(density)], atol=1e-6)
+    counts = Mixed(
+        [Predictive(Poisson(), np.log([[m]])) for m in (3.5, 8.2)], np.array([0.3, 0.7])
+    )
+    k = np.arange(40)
+    assert counts.mode[0] == k[np.argmax([counts.pmf(i)[0] for i in k])]
+    log_normal = Exponentiated(Predictive(Normal(0.7), np.array([[1.0]])))
+    np.testing.assert_allclose(log_normal.mode, np.exp(1 - 0.49))
+    log_mixed = Exponentiated(Mixed([a, a], np.full(2, 0.5)))
+    np.testing.assert_allclose(log_mixed.mode, np.exp(-1.0), rtol=1e-5)
+    np.testing.assert_allclose(Stretched(a, 3.0).mode, 0.0)
 
 
 def _rows(name, n):

@@ -26,11 +26,13 @@ from likely import (
     preprocess,
     solvers,
 )
+from likely.base.training.members import Patience
 from likely.core.linalg import LeastSquaresFit, Regression
 from likely.core.moments import Moments
 from likely.core.precision import to_numpy
 from likely.data.dataset import Dataset
 from likely.data.schema import Schema
+from likely.estimators.linear.formulas.formula import Formula
 from likely.estimators.linear.glm import DispersedLearner, LinearLearner
 from likely.estimators.linear.lasso import ElasticNetLearner
 from likely.estimators.linear.logistic import FirthLearner
@@ -39,6 +41,8 @@ from likely.estimators.linear.perceptron import PerceptronLearner
 from likely.estimators.linear.quantile import AbsoluteLearner
 from likely.estimators.linear.rounded import RoundedLearner
 from likely.estimators.linear.spline import SplineFit, SplineLearner, penalties
+from likely.estimators.linear.spread import Spread
+from likely.estimators.linear.standardised import Standardisation, StandardisedLearner
 from likely.evaluate.splits import Folds, Split
 from likely.layers import BatchNorm, Chain, Dense
 from likely.models.kernels import Kernel, definiteness
@@ -255,9 +259,20 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     ),
     "learner of medians": lambda: AbsoluteLearner(True),
     "firth learner": lambda: FirthLearner(True),
+    "spread": lambda: Spread(
+        np.ones(2), np.ones(2), np.eye(2), np.ones(2), *np.zeros((5, 1))
+    ),
     "perceptron learner": lambda: PerceptronLearner(3, True),
     "spline learner": lambda: SplineLearner(
-        *penalties([np.linspace(0.0, 1.0, 5)]), "reml"
+        *penalties([np.linspace(0.0, 1.0, 5)]), "reml", n_curves=1, width=3
+    ),
+    "formula": lambda: Formula(
+        "y ~ center(x) + C(town)",
+        ["x", "town"],
+        "days",
+        None,
+        {"center(x)": {"center": 0.5, "scale": 1.0}},
+        {"C(town)": ["ems", "ulm"]},
     ),
     "spline fit": lambda: SplineFit(
         to_numpy(models.Linear.zeros(3)), np.zeros(()), ONES, np.ones(()), np.eye(4)
@@ -270,6 +285,8 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "partial effect": lambda: lk.estimators.PartialEffect(ONES, ONES, ONES, ONES),
     "nats": lambda: lk.estimators.NatsDifference(0.1, 0.01, 0.2),
     "operating points": lambda: evaluate.OperatingPoints(ONES, ONES, ONES, ONES),
+    "roc curve": lambda: evaluate.RocCurve(ONES, ONES, ONES),
+    "patience": lambda: Patience(np.array(5), every=2),
     "trees": lambda: [
         lk.DecisionTreeClassifier(),
         lk.DecisionTreeRegressor(criterion=families.Poisson()),
@@ -289,6 +306,9 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "importance": lambda: Importance(np.ones(3), np.ones(3), np.ones((3, 2))),
     "dependence": lambda: PartialDependence(np.ones(3), np.ones(3), np.ones((2, 3))),
     "learner of numbers": lambda: NormalLinearLearner(penalised=True, intercept=False),
+    "standardised learner": lambda: StandardisedLearner(
+        NormalLinearLearner(penalised=True, intercept=True), Standardisation(ONES, ONES)
+    ),
     "learner of classes": lambda: LinearLearner(
         families.Categorical(3), solvers.Newton(), True
     ),
@@ -377,7 +397,9 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         ONES, np.ones((3, 2)), ONES, ONES, np.ones(3, int), solution(ONES).status
     ),
     "likelihood": lambda: objectives.NegativeLogLikelihood.of(
-        families.Poisson(), BATCH, objectives.GaussianPrior(1.0)
+        families.Poisson(),
+        BATCH._replace(y=np.round(np.abs(BATCH.y))),
+        objectives.GaussianPrior(1.0),
     ),
     "hinge": lambda: objectives.SurrogateLoss.of(objectives.hinge, BATCH),
     "rows": lambda: Normalisation.of(BATCH),

@@ -237,6 +237,13 @@ TENSORS = {
         "impossible width",
     ),
     "order": ({"array": {"tensor": "t", "order": "K"}}, "F64", "unknown order"),
+    "length": ({"array": {"tensor": "t", "length": 1}}, "F64", "impossible length"),
+    "length of what": ({"array": {"tensor": "t", "length": "9"}}, "F64", "impossible"),
+    "padding": (
+        {"array": {"tensor": "t", "length": 2**40}},
+        "F64",
+        "more padding than",
+    ),
     "key": (
         {"key": {"generator": "rbg", "numbers": {"tensor": "t"}}},
         "F64",
@@ -296,7 +303,7 @@ def test_a_class_reads_its_old_fields(tmp_path, monkeypatch):
 
 
 def test_a_file_that_shrinks_while_it_is_read(tmp_path, monkeypatch):
-    files.save(np.zeros(2**20), tmp_path / "model.likely", card=False)
+    files.save(np.arange(2**20), tmp_path / "model.likely", card=False)
     size = (tmp_path / "model.likely").stat().st_size
     os.truncate(tmp_path / "model.likely", size // 2)
     real = os.fstat

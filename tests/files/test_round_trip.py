@@ -14,6 +14,7 @@ from files.examples import ESTIMATORS, EXAMPLES, fitted
 from files.sameness import same
 from safetensors import safe_open
 
+import likely as lk
 from likely import files
 from likely.core import float64
 from likely.files import container, table
@@ -42,6 +43,35 @@ def test_example_comes_back(name, tmp_path):
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_fitted_estimator_comes_back(name, tmp_path):
     assert same(fitted(name), round_trip(fitted(name), tmp_path))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.r_[np.arange(5.0), np.full(500, np.nan)],
+        np.c_[np.arange(6.0).reshape(3, 2), np.full((3, 300), np.inf)],
+        np.asfortranarray(np.r_[np.eye(3), np.zeros((300, 3))]),
+        np.zeros((2, 1000), bool),
+        np.zeros((0, 1000)),
+        np.array(["a" * 150 + "\0" * 150 + "b", "b" * 9])[1:],
+        np.r_[np.ones(3), -np.zeros(300), np.zeros(300)],
+    ],
+    ids=lambda a: f"{a.dtype}{a.shape}",
+)
+def test_padding_is_not_stored_and_comes_back(array, tmp_path):
+    files.save(array, tmp_path / "a.likely", card=False)
+    found = files.load(tmp_path / "a.likely")
+    assert same(found, array)
+    assert found.flags.f_contiguous == array.flags.f_contiguous
+    assert (tmp_path / "a.likely").stat().st_size < 512 + array.nbytes // 2
+
+
+def test_the_file_of_a_small_model_is_small(tmp_path):
+    """Ten coefficients of a model whose solver may take ten thousand steps."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 10))
+    lk.Lasso(0.1).fit(X, X[:, 0]).save(tmp_path / "lasso.likely")
+    assert (tmp_path / "lasso.likely").stat().st_size < 10_000
 
 
 def test_every_class_has_an_example(tmp_path):

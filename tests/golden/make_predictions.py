@@ -1,6 +1,6 @@
 """Write down what every public class predicts, and save each fitted one.
 
-    python tests/golden/make_predictions.py tests/golden/v2
+    python tests/golden/make_predictions.py tests/golden/v4
 
 Golden files stay as they are: a changed prediction needs a reason in the changelog.
 """

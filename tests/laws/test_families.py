@@ -52,7 +52,18 @@ def at_example(example, rows: int) -> Predictive:
 
 def points(example) -> np.ndarray:
     """Values of y from tail to tail."""
-    return at_example(example, len(RANKS)).quantile(RANKS)
+    return quantiles(at_example(example, len(RANKS)), RANKS)
+
+
+def quantiles(rows: Predictive, levels) -> np.ndarray:
+    """The quantile of each row at its own level, of every output."""
+    levels = np.asarray(levels)
+    if levels.ndim == 2:  # one level for each output
+        columns = [
+            rows.quantile(column[:, None])[:, j, 0] for j, column in enumerate(levels.T)
+        ]
+        return np.stack(columns, axis=1)
+    return rows.quantile(levels[:, None])[..., 0]
 
 
 # Probability --------------------------------------------------------------------------
@@ -139,7 +150,7 @@ def test_cdf_is_the_integral_of_the_density(example):
 def test_quantile_and_cdf_are_inverse(example):
     y, rows = points(example), at_example(example, len(RANKS))
     assert (np.diff(y, axis=0) >= 0).all()
-    np.testing.assert_allclose(rows.quantile(rows.cdf(y)), y, rtol=1e-6)
+    np.testing.assert_allclose(quantiles(rows, rows.cdf(y)), y, rtol=1e-6)
     jumps = np.broadcast_to(whole(rows.family), y.shape)
     ranks = RANKS[:, None] if y.ndim == 2 else RANKS
     cdf, before = rows.cdf(y), rows.cdf(y - 1)
@@ -155,7 +166,7 @@ def test_cdf_and_quantile_at_the_ends(example):
         ends = np.tile(ends[:, None], rows.family.n_outputs)
     zero_one = ends > 0
     np.testing.assert_array_equal(rows.cdf(ends), zero_one)
-    low, high = rows.quantile([0.0, 1.0])
+    low, high = quantiles(rows, [0.0, 1.0])
     np.testing.assert_array_equal(rows.cdf(np.stack([low - 1, high])), zero_one)
 
 
@@ -163,7 +174,7 @@ def test_samples_follow_the_cdf(example):
     """Chi-squared over the cells between some quantiles, for each output."""
     draws = at_example(example, 16).sample(256, random_state=1)
     draws = draws.reshape(256 * 16, -1)
-    edges = at_example(example, 7).quantile(np.linspace(0.125, 0.875, 7))
+    edges = quantiles(at_example(example, 7), np.linspace(0.125, 0.875, 7))
     below = at_example(example, 7).cdf(edges).reshape(7, -1)
     for j, column in enumerate(draws.T):
         cells, first = np.unique(edges.reshape(7, -1)[:, j], return_index=True)
@@ -201,7 +212,7 @@ def test_cdf_quantile_and_moments_are_scipys(example):
         pytest.skip("SciPy has no cdf of each output")
     peer = peer_of(example, {k: v[0] for k, v in rows.theta.items()})
     y = peer.ppf(RANKS)
-    np.testing.assert_allclose(rows.quantile(RANKS), y, rtol=1e-9)
+    np.testing.assert_allclose(quantiles(rows, RANKS), y, rtol=1e-9)
     np.testing.assert_allclose(rows.cdf(y), peer.cdf(y), rtol=1e-9)
     np.testing.assert_allclose(rows.mean[0], peer.mean())
     np.testing.assert_allclose(rows.std[0], peer.std())
@@ -327,6 +338,83 @@ def test_float32_agrees_with_float64(example):
     single, double = looked(example, eta, y, np.float32), looked(example, eta, y)
     for a, b in zip(single, double, strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-3)
+
+
+# Far out: extreme y and η ---------------------------------------------------------------
+
+LARGEST = {np.float64: 1e300, np.float32: 1e30}
+BLOCK = 16  # rows for which the programs of other laws are compiled
+
+
+def line_to(largest) -> np.ndarray:
+    """Numbers of all sizes, from −largest over 0 to largest."""
+    sizes = np.geomspace(1 / largest, largest, 28)
+    return np.sort(np.concatenate([-sizes, [-1.0, 0.0, 1.0, 2.0, 1e3, 1e7], sizes]))
+
+
+def moderate(example, n, seed=4) -> np.ndarray:
+    """η whose first entry is as large as the logarithm of 10⁷."""
+    eta = np.random.default_rng(seed).uniform(-3, 3, size=(n, len(example.eta)))
+    eta[:, 0] *= 16 / 3
+    return eta
+
+
+@pytest.mark.parametrize("dtype", LARGEST)
+def test_loss_and_gradient_are_finite_at_extreme_y(example, dtype):
+    family = example.make()
+    eta, y = swept(example, EXTREMES)
+    rng, line = np.random.default_rng(5), line_to(LARGEST[dtype])
+    far = line[rng.integers(len(line), size=y.shape)].astype(dtype).astype(float)
+    outside = family.outside(far)
+    y = np.where(outside[:, None] if y.ndim == 2 else outside, y, far)
+    for answer in looked(example, eta, y, dtype):
+        assert np.isfinite(answer).all()
+
+
+def test_float32_log_prob_is_that_of_float64_for_large_parameters(example):
+    family, levels = example.make(), np.array([1e-6, 0.01, 0.3, 0.5, 0.7, 0.99])
+    eta = moderate(example, 8 * BLOCK).astype(np.float32)
+    if family.multivariate:
+        y = example.draw(8 * BLOCK) * 1.0
+    else:
+        parts = [Predictive(family, part) for part in np.split(eta, 8)]
+        ranks = levels[np.arange(BLOCK) % len(levels)]
+        y = np.concatenate([quantiles(part, ranks) for part in parts])
+        y = np.clip(y, 1e-37 if family.outside(np.zeros(1))[0] else -1e37, 1e37)
+    y = y.astype(np.float32)
+    single, _ = looked(example, eta, y, np.float32)
+    double, _ = looked(example, eta, y)
+    kept = np.abs(double) < 1e30
+    tolerance = {"rtol": 1e-4, "atol": 1e-3}
+    np.testing.assert_allclose(single[kept], double[kept], **tolerance)
+
+
+def test_cdf_rises_from_zero_to_one_without_gaps(example):
+    family = example.make()
+    line = np.concatenate([line_to(1e300), np.full(2, np.inf)])
+    y = np.repeat(line[:, None], family.n_outputs, 1) if family.multivariate else line
+    for eta in moderate(example, 4):
+        cdf = np.concatenate(
+            [
+                Predictive(family, np.tile(eta, (BLOCK, 1))).cdf(part)
+                for part in np.split(y, len(y) // BLOCK)
+            ]
+        )
+        assert ((cdf >= 0) & (cdf <= 1)).all()  # and none is NaN
+        assert (np.diff(cdf, axis=0) >= -1e-14).all()
+        assert (cdf[-1] == 1).all()
+
+
+def test_quantile_and_cdf_are_inverse_for_large_parameters(example):
+    levels = np.resize([1e-6, 0.01, 0.3, 0.5, 0.7, 0.99], BLOCK)
+    rows = Predictive(example.make(), moderate(example, BLOCK))
+    y = quantiles(rows, levels)
+    cdf, before = rows.cdf(y), rows.cdf(y - 1)
+    jumps = np.broadcast_to(whole(rows.family), y.shape)
+    levels = levels[:, None] if y.ndim == 2 else levels
+    assert (cdf >= levels * (1 - 1e-9))[jumps].all()
+    assert (before < levels * (1 + 1e-9))[jumps].all()
+    np.testing.assert_allclose((cdf / levels)[~jumps], 1, rtol=1e-9)
 
 
 def test_bad_y_gets_a_sentence(example):

@@ -78,8 +78,9 @@ def test_unknown_settings_and_empty_folds_get_sentences(diabetes):
     with pytest.raises(InputError, match="Ridge has no parameter 'beta'"):
         lk.cross_validate(lk.Ridge(), *diabetes, grid={"beta": [1.0]})
     w = np.r_[np.ones(10), np.zeros(432)]
+    splits = list(KFold(5).split(diabetes[0]))
     with pytest.raises(InputError, match="fold 0 has no weight"):
-        lk.cross_validate(lk.Ridge(), *diabetes, sample_weight=w, cv=KFold(5))
+        lk.cross_validate(lk.Ridge(), *diabetes, sample_weight=w, cv=splits)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +96,9 @@ def test_knots_come_from_the_training_rows(model, rng):
     x = np.sort(rng.uniform(0, 10, size=60)).round(0)[:, None]
     y = np.sin(x[:, 0]) + 0.3 * rng.normal(size=60)
     w = rng.integers(0, 3, size=60).astype(float)
-    found = lk.cross_validate(model, x, y, cv=KFold(3), sample_weight=w)
-    for j, (train, test) in enumerate(KFold(3).split(x)):
+    splits = list(KFold(3).split(x))
+    found = lk.cross_validate(model, x, y, cv=splits, sample_weight=w)
+    for j, (train, test) in enumerate(splits):
         one = clone(model).fit(x[train], y[train], sample_weight=w[train])
         held_out = one.nll(x[test], y[test], sample_weight=w[test])
         np.testing.assert_allclose(found.nll[0, j], held_out, rtol=1e-6)

@@ -11,7 +11,7 @@ from likely.families import Normal
 from likely.models import Linear
 from likely.solvers import Function, Newton, minimize
 from likely.solvers.function import NO_ROWS
-from likely.solvers.second_order.newton import solve_shifted
+from likely.solvers.second_order.newton import shifted_step
 from likely.typing import Batch
 
 
@@ -74,11 +74,11 @@ def test_shifted_directions_descend(rng):
     ):
         with float64():
             g = jnp.asarray(rng.normal(size=5))
-            d = solve_shifted(jnp.asarray(H), g)
+            d = shifted_step(jnp.asarray(H))(g)
             assert g @ d < 0
     definite = A @ A.T + np.eye(5)
     with float64():
-        d = solve_shifted(jnp.asarray(definite), g)
+        d = shifted_step(jnp.asarray(definite))(g)
         np.testing.assert_allclose(d, -np.linalg.solve(definite, g), rtol=1e-8)
 
 

@@ -66,7 +66,7 @@ def test_shap_values_sum_to_the_prediction(boosted):
     np.testing.assert_allclose(phi.sum(axis=1) + base, eta, atol=1e-10)
     forest = lk.RandomForestClassifier(5).fit(X, y > 0)
     phi, base = forest.shap_values(X)
-    np.testing.assert_allclose(phi.sum(1) + base, forest.predict_proba(X), atol=1e-10)
+    np.testing.assert_allclose(phi.sum(1) + base, forest.votes(X), atol=1e-10)
 
 
 def test_permutation_importance_finds_what_is_needed(rng):

@@ -11,12 +11,14 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import likely as lk
 from likely.core.checks import InputError
+from likely.files.lock import locked
 from likely.workbench import Spec, job
-from likely.workbench.table import leaks, prepare, read
+from likely.workbench.table import Source, leaks, prepare, read
 
 LINEAR_ONLY = {"models": ("linear",), "effort": "quick"}
 
@@ -128,20 +130,22 @@ def test_the_same_run_writes_the_same_bytes(result, houses, tmp_path):
 
 
 def test_a_leak_is_found(houses):
-    table = prepare(Spec(target="price"), "houses", houses, ())
+    table = prepare(Spec(target="price"), Source("houses", houses, (), {}))
     assert set(leaks(table)) == {"fee"}
 
 
 def test_rows_in_order_of_time_are_split_by_time(houses):
     ordered = houses.sort_by("sold")
-    table = prepare(Spec(target="price"), "houses", ordered, ())
+    table = prepare(Spec(target="price"), Source("houses", ordered, (), {}))
     assert "by time" in table.split
-    shuffled = prepare(Spec(target="price"), "houses", houses, ())
+    shuffled = prepare(Spec(target="price"), Source("houses", houses, (), {}))
     assert shuffled.split == "at random"
 
 
 def test_groups_stay_together(houses):
-    table = prepare(Spec(target="price", groups="town", folds=3), "h", houses, ())
+    table = prepare(
+        Spec(target="price", groups="town", folds=3), Source("h", houses, (), {})
+    )
     town = np.asarray(houses["town"])
     for held_out in table.folds.held_out:
         inside = set(town[held_out > 0])
@@ -177,9 +181,36 @@ def test_an_unknown_source_is_a_sentence():
 
 def test_weights_are_counts(houses):
     doubled = houses.append_column("w", pa.array(np.full(240, 2.0)))
-    table = prepare(Spec(target="price", weight="w"), "h", doubled, ())
+    table = prepare(Spec(target="price", weight="w"), Source("h", doubled, (), {}))
     assert table.w.sum() == 480
     assert "w" not in table.schema.names
+
+
+def test_a_finished_run_is_not_run_again(houses, tmp_path, monkeypatch):
+    pq.write_table(houses.drop_columns(["fee"]), tmp_path / "houses.parquet")
+    monkeypatch.chdir(tmp_path)
+    job.run("houses.parquet", "price", out="run", folds=3, **LINEAR_ONLY)
+    spec = Spec.read("run/spec.toml")
+    assert "'houses.parquet" not in repr(spec)
+    monkeypatch.chdir("run")  # paths in a spec are seen from its folder
+    assert read(Spec.read("spec.toml").data).frame.num_rows == 240
+    with pytest.raises(InputError, match="is finished: see"):
+        job.resume(tmp_path / "run")
+    pq.write_table(houses.slice(20), tmp_path / "houses.parquet")
+    with pytest.raises(InputError, match="have changed since"):
+        job.resume(tmp_path / "run")
+    assert "--models linear" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_two_runs_do_not_share_a_folder(houses, tmp_path):
+    with locked(tmp_path), pytest.raises(InputError, match="another run"):
+        job.run(houses, "price", out=tmp_path, **LINEAR_ONLY)
+
+
+def test_a_failed_start_leaves_no_folder(houses, tmp_path):
+    with pytest.raises(InputError, match="no model"):
+        job.run(houses, "price", models=("tree",), out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 KILLED = """
@@ -187,9 +218,9 @@ import sys
 from likely.workbench import Spec, run_spec, resume
 from pathlib import Path
 out = Path(sys.argv[1])
-if (out / "spec.toml").exists():
+if (out / "work").exists():
     resume(out)
-else:
+elif not (out / "report.json").exists():
     run_spec(Spec(data="diabetes", models=("linear",), effort="quick"), out=out)
 """
 

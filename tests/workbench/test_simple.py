@@ -7,11 +7,11 @@ import pytest
 from likely.workbench import Spec
 from likely.workbench.report.charts import Axes
 from likely.workbench.simple import MAX_COEFFICIENTS, MAX_COLUMNS, simple_model
-from likely.workbench.table import prepare
+from likely.workbench.table import Source, prepare
 
 
 def simple_model_of(columns):
-    table = prepare(Spec(target="y"), "here", pa.table(columns), ())
+    table = prepare(Spec(target="y"), Source("here", pa.table(columns), (), {}))
     return simple_model(table)
 
 

@@ -1,10 +1,15 @@
 """A run as data, and what a target is."""
 
+import shlex
+from unittest import mock
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
+from typer.testing import CliRunner
 
+from likely.cli.main import app
 from likely.core.checks import InputError
 from likely.data.schema import Schema
 from likely.workbench.spec import Spec
@@ -20,6 +25,26 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=1
 def test_a_spec_is_its_toml(data, target, kinds, drop, seed):
     spec = Spec(data=data, target=target, kinds=kinds, drop=drop, seed=seed)
     assert Spec.from_toml(spec.to_toml()) == spec
+
+
+@given(
+    data=TEXTS.filter(lambda text: not text.startswith("-")),
+    models=st.sampled_from([(), ("linear",), ("linear", "stack")]),
+    kinds=st.dictionaries(TEXTS, st.sampled_from(["code", "text"]), max_size=2),
+    drop=st.lists(TEXTS.filter(lambda text: not text.startswith("-")), max_size=3),
+    groups=st.sampled_from(["", "town"]),
+    family=st.sampled_from(["", "gamma"]),
+    coverage=st.sampled_from([0.9, 0.8]),
+)  # fmt: skip
+def test_the_command_gives_the_spec(**settings):
+    settings = {**settings, "drop": tuple(settings["drop"])}
+    spec, found = Spec(**settings), []
+    run = mock.patch("likely.cli.fit.run_with_progress", lambda s, _: found.append(s))
+    with run, mock.patch("likely.cli.main._show_run"):
+        words = shlex.split(spec.command())[1:]
+        done = CliRunner().invoke(app, [*words, "--out", "nowhere"])
+    assert done.exit_code == 0, done.output
+    assert found == [spec]
 
 
 @pytest.mark.parametrize(

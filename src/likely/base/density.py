@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import validate_data
 
 from likely.base.rows import Rows, check_inputs, dense, weights_of
@@ -32,8 +33,20 @@ class Density(DensityMixin, BaseEstimator, ABC):
         return self.log_prob(X)
 
     def nll(self, X: Any, sample_weight: Any = None) -> float:
-        """The mean negative log-likelihood of X, in nats per unit of weight."""
-        return float(-np.average(self.log_prob(X), weights=sample_weight))
+        """The mean negative log-likelihood of X, in nats per unit of weight.
+
+        Args:
+            X: (n, d) rows.
+            sample_weight: how often each row counts; rows of weight 0 are absent,
+                whatever they hold.
+        """
+        if sample_weight is None:
+            return float(-np.mean(self.log_prob(X)))
+        w = weights_of(sample_weight, len(X))
+        here = np.flatnonzero(w > 0)
+        return float(
+            -np.average(self.log_prob(_safe_indexing(X, here)), weights=w[here])
+        )
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The mean log-likelihood of X, in nats per unit of weight; y is not used."""

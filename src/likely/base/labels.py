@@ -1,6 +1,7 @@
 """Class labels: to codes and back, their weights, and distributions over them."""
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,38 @@ MIN_PROBABILITY = 1e-300
 
 def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """The labels, sorted, and the code of each row's (as float64)."""
+    y = _uniform(y)
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
+    if classes.dtype.kind == "f":
+        classes = classes + 0.0  # −0.0 is 0.0
     if len(classes) < 2:
         raise InputError(
             f"y has one class only ({classes[0]!r}); "
             "a classifier needs rows of at least two classes."
         )
     return classes, codes.reshape(np.shape(y)).astype(np.float64)
+
+
+def _uniform(y: Any) -> Any:
+    """Labels of one type: objects that are all numbers as numbers; a mixture is refused."""
+    found = np.asarray(y)
+    if found.dtype != object:
+        return y
+    kinds = {type(label) for label in found.flat}
+    if all(issubclass(kind, str | np.str_) for kind in kinds):
+        return y
+    for row, label in enumerate(found.flat):
+        if label is None or (isinstance(label, Real) and label != label):
+            raise InputError(
+                f"y has no label in row {row}; remove the row, or give it weight 0."
+            )
+    if all(issubclass(kind, Real | np.bool) for kind in kinds):
+        return np.array(found.tolist())
+    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise InputError(
+        f"y holds labels of several types ({names}); make all of them text, or numbers."
+    )
 
 
 def codes_of(y: Any, classes: np.ndarray, name: str = "y_val") -> np.ndarray:

@@ -56,6 +56,17 @@ class HostLearner(Learner, Protocol):
 
 
 @runtime_checkable
+class JudgedLearner(Learner, Protocol):
+    """A learner whose predictions are wider than those at φ: they know its uncertainty."""
+
+    def held_out_losses(
+        self, phi: PyTree, hyper: dict[str, Any], known: Batch, rows: Batch
+    ) -> Float[Array, " n"]:
+        """−log p of rows, φ fitted to the known ones."""
+        ...
+
+
+@runtime_checkable
 class WideningLearner(Learner, Protocol):
     """A learner that has to know how many columns there are."""
 
@@ -131,6 +142,24 @@ class Problem(NamedTuple):
     """From weights to the learner and the columns that these rows alone give; None
     where columns do not depend on the rows."""
 
+    def present(self) -> "Problem":
+        """The same without absent rows, so that no number depends on how many there are."""
+        here, relearn = self.batch.w > 0, self.relearn
+        if here.all():
+            return self
+
+        def relearn_present(w: np.ndarray) -> tuple[Learner, np.ndarray]:
+            assert relearn is not None
+            every = np.zeros(len(here))
+            every[here] = w
+            learner, columns = relearn(every)
+            return learner, columns[here]
+
+        batch = jax.tree.map(lambda a: a[here], self.batch)
+        return self._replace(
+            batch=batch, relearn=None if relearn is None else relearn_present
+        )
+
 
 def held_out_fits(
     problem: Problem,
@@ -204,9 +233,15 @@ def _run(learner: Learner, key: Key, hypers, batch: Batch, train: Float[Array, "
     """φ and held-out nats of every setting (first axis) on every fold (second)."""
     batch = fill_absent(batch)
 
+    def judge(phi, hyper, known: Batch) -> Float[Array, " n"]:
+        if isinstance(learner, JudgedLearner):
+            return learner.held_out_losses(phi, hyper, known, batch)
+        return learner.losses(phi, batch)
+
     def one(hyper, t: Float[Array, " n"]):
         phi = learner.learn(key, hyper, batch._replace(w=batch.w * t))
-        return phi, weighted_mean(learner.losses(phi, batch), batch.w * (1 - t))
+        known = batch._replace(w=batch.w * t)
+        return phi, weighted_mean(judge(phi, hyper, known), batch.w * (1 - t))
 
     m = jax.tree.leaves(hypers)[0].shape[0] if hypers else 1
     over_settings = jax.vmap(one, in_axes=(0, None), axis_size=m)

@@ -13,6 +13,14 @@ from sklearn.base import clone
 from likely.core.checks import InputError
 from likely.families import Predictive, Product
 
+ABOUT_COLUMNS = (
+    "n_features_in_",
+    "feature_names_in_",
+    "category_columns_",
+    "category_words_",
+)
+"""What a fit knows of the columns of X before it begins."""
+
 
 def fit_each(
     estimator: Any,
@@ -52,7 +60,7 @@ def fit_each(
 
 def forget_fit(estimator: Any) -> None:
     """Remove what an earlier fit found, so that one output leaves nothing of several."""
-    kept = {*estimator.get_params(deep=False), "n_features_in_", "feature_names_in_"}
+    kept = {*estimator.get_params(deep=False), *ABOUT_COLUMNS}
     for name in set(vars(estimator)) - kept:
         if name.endswith("_") and not name.startswith("_"):
             delattr(estimator, name)

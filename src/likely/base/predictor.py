@@ -17,6 +17,7 @@ The methods that begin with an underscore and are not abstract are defaults that
 may replace by a quicker way to the same numbers.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from os import PathLike
@@ -24,10 +25,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 
 from likely.base.labels import encode_labels, smallest_set
-from likely.base.rows import Rows, check_inputs, check_numbers, check_rows
+from likely.base.rows import (
+    Rows,
+    check_inputs,
+    check_numbers,
+    check_rows,
+    weights_of,
+)
 from likely.files import save
 
 
@@ -53,6 +61,27 @@ def _distributes(predictor: Any) -> bool:
     return True
 
 
+def rows_that_count(
+    X: Any, y: Any, sample_weight: Any, known: Mapping[str, Any] | None = None
+) -> tuple[Any, np.ndarray, np.ndarray, dict[str, Any]]:
+    """The rows of positive weight, to be judged: inputs, targets, weights.
+
+    Args:
+        X: inputs of any kind.
+        y: targets.
+        sample_weight: how often each row counts, or None.
+        known: what else is given for each row, or for all.
+    """
+    y, known = np.asarray(y), dict(known or {})
+    w = weights_of(sample_weight, len(y))
+    here = np.flatnonzero(w > 0)
+    if len(here) == len(w):
+        return X, y, w, known
+    for name, value in known.items():
+        known[name] = np.asarray(value)[here] if np.ndim(value) else value
+    return _safe_indexing(X, here), y[here], w[here], known
+
+
 class Predictor(BaseEstimator, ABC):
     """What every predictor offers; you write `fit` and `predict_dist`."""
 
@@ -71,6 +100,10 @@ class Predictor(BaseEstimator, ABC):
 
     def predict(self, X: Any, **known: Any) -> np.ndarray:
         """The mean of y given x, or its most probable class, for each row.
+
+        It is that of the fitted parameters. Where `predict_dist` includes their
+        uncertainty its mean may be another one: that of a log-linear model is larger,
+        for e^η has a larger mean than e to the mean of η.
 
         Args:
             X: (n, d) inputs.
@@ -113,13 +146,30 @@ class Predictor(BaseEstimator, ABC):
 
     @available_if(distributes)
     def nll(self, X: Any, y: Any, sample_weight: Any = None, **known: Any) -> float:
-        """The mean negative log-likelihood of (X, y), in nats per unit of weight.
+        """The mean of −log p(y | x) over rows, in nats per unit of weight.
 
-        It is that of the fitted parameters, as if they were known: what the fit
-        minimised, on these rows.
+        p is that of `predict_dist`. It is infinite, with a warning, where a y is
+        impossible, or a row is one about which nothing is known.
+
+        Args:
+            X: (n, d) inputs.
+            y: (n,) targets.
+            sample_weight: how often each row counts; rows of weight 0 are absent,
+                whatever they hold.
+            known: what else is known of the rows, where the model takes it
+                (`exposure`, `offset`).
         """
-        log_prob = self._plug_in(X, **known).log_prob(np.asarray(y))
-        return float(-np.average(log_prob, weights=sample_weight))
+        X, y, w, known = rows_that_count(X, y, sample_weight, known)
+        log_prob = self.predict_dist(X, **known).log_prob(y)
+        never = np.isneginf(log_prob)
+        if never.any():
+            warnings.warn(
+                f"{type(self).__name__} gives y no probability in {never.sum()} of "
+                f"{len(y)} rows (first in row {np.argmax(never)} of those that count), so "
+                "nll is infinite.",
+                stacklevel=2,
+            )
+        return float(-np.average(log_prob, weights=w))
 
     def save(
         self, path: str | PathLike, *, card: Mapping[str, Any] | None = None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.main import get_current_context
 
 from likely import __version__
 
@@ -89,6 +90,8 @@ def fit(
     as_json: Json = False,
 ) -> None:
     """Compare models on a table, from the null model to networks, and save the best."""
+    if spec is not None:
+        _check_alone("spec", ("out", "force", "as_json"))
     _check_free(out, force)
     with _errors_as_sentences():
         from likely.cli.fit import run_with_progress
@@ -220,6 +223,16 @@ def _pairs(kinds: list[str]) -> dict[str, str]:
     return found
 
 
+def _check_alone(name: str, allowed: tuple[str, ...]) -> None:
+    """Refuse other settings beside an option that holds them all."""
+    context: Any = get_current_context()
+    for other in context.params:
+        given = str(context.get_parameter_source(other))
+        if "COMMANDLINE" in given and other not in (name, *allowed):
+            option = "the data" if other == "data" else f"--{other}"
+            _fail(2, f"--{name} holds all settings, so {option} cannot be given too.")
+
+
 def _show_run(result: Any, out: Path, as_json: bool) -> None:
     from likely.workbench.result import compact
 
@@ -259,7 +272,7 @@ def _errors_as_sentences() -> Iterator[None]:
     except typer.Exit:
         raise
     except KeyboardInterrupt:
-        _fail(130, "stopped; `likely resume` continues from here.")
+        _fail(130, "stopped.")
     except Exception as error:
         from likely.core import InputError
 

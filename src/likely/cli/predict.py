@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from likely.core.checks import InputError
+from likely.data import registry
 from likely.files import load
 from likely.workbench.model import TableModel
 from likely.workbench.result import class_columns, csv_text, rounded
@@ -18,11 +19,17 @@ MODEL_FILE = "model.likely"
 def predictions(model: Path, data: str, coverage: float, as_json: bool) -> str:
     """Predictions of every row, as CSV or JSON."""
     found = _model(model)
-    _, frame, _ = read(data)
-    columns = _columns(found, frame, coverage)
+    columns = _columns(found, _rows(found, data), coverage)
     if as_json:
         return json.dumps(columns, indent=1) + "\n"
     return csv_text(columns)
+
+
+def _rows(model: TableModel, data: str) -> Any:
+    """The rows of a file, each cell read as in the file that the model was fitted to."""
+    if data in registry.SETS and not Path(data).exists():
+        return read(data).frame
+    return model.read(data)
 
 
 def _model(path: Path) -> TableModel:

@@ -2,6 +2,7 @@
 
 from likely.core.cache import enable_cache
 from likely.core.checks import InputError
+from likely.core.forks import ForkError
 from likely.core.host import tune_host
 from likely.core.linalg import lstsq, weighted_gram
 from likely.core.numerics import bounded, unbounded
@@ -10,6 +11,7 @@ from likely.core.random import key_of
 from likely.core.rows import fill_absent, pad, pad_rows, size_class, weighted_mean
 
 __all__ = [
+    "ForkError",
     "InputError",
     "bounded",
     "enable_cache",

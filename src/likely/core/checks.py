@@ -85,13 +85,25 @@ def check_finite(
 
 def check_batch(batch: Batch) -> Batch:
     """Check lengths, weights and finiteness of a concrete batch."""
+    sides = ("y", batch.y), ("X", batch.x)
+    for name, side in sides:
+        for leaf in jax.tree.leaves(side):
+            if not np.ndim(leaf):
+                raise InputError(
+                    f"{name} has no rows: it contains {leaf!r} where an array should be; "
+                    "give arrays with one row for each observation."
+                )
     n = len(jax.tree.leaves(batch.y)[0])
-    w = check_weights(np.asarray(batch.w), n)
-    for name, side in (("X", batch.x), ("y", batch.y)):
+    w = check_weights(batch.w, n)
+    for name, side in sides:
         for leaf in jax.tree.leaves(side):
             if len(leaf) != n:
                 raise InputError(
                     f"{name} has {len(leaf)} rows but y has {n}; give as many of each."
+                )
+            if np.asarray(leaf).dtype.kind not in "biufc":
+                raise InputError(
+                    f"{name} contains {np.asarray(leaf).dtype} values; give numbers."
                 )
             check_finite(name, np.asarray(leaf), w)
     return Batch(batch.x, batch.y, w)

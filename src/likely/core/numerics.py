@@ -77,11 +77,19 @@ def horizon(x: Float[Array, "*s"]) -> float:
     return 300.0 if x.dtype == jnp.float64 else 20.0
 
 
+@jax.custom_jvp
 def bounded(eta: Float[Array, "*s"]) -> Float[Array, "*s"]:
     """ρ(η): the identity for |η| ≤ c, logarithmic beyond."""
     c = horizon(eta)
     beyond = jnp.maximum(jnp.abs(eta) - c, 0.0)
     return jnp.clip(eta, -c, c) + jnp.sign(eta) * jnp.log1p(beyond)
+
+
+@bounded.defjvp
+def _bounded_jvp(primals, tangents):
+    (eta,), (slope,) = primals, tangents
+    beyond = jnp.maximum(jnp.abs(eta) - horizon(eta), 0.0)
+    return bounded(eta), slope / (1 + beyond)  # one product: no 0 · ∞
 
 
 def unbounded(rho: Float[Array, "*s"]) -> Float[Array, "*s"]:
@@ -91,12 +99,40 @@ def unbounded(rho: Float[Array, "*s"]) -> Float[Array, "*s"]:
     return jnp.clip(rho, -c, c) + jnp.sign(rho) * jnp.expm1(beyond)
 
 
-def log1p_square(u: Float[Array, "*s"]) -> Float[Array, "*s"]:
-    """The logarithm log(1 + u²), where u² may overflow."""
-    large = jnp.abs(u) > 1
-    small_u, large_u = jnp.where(large, 0.0, u), jnp.where(large, u, 1.0)
-    beyond = 2 * jnp.log(jnp.abs(large_u)) + jnp.log1p((1 / large_u) ** 2)
-    return jnp.where(large, beyond, jnp.log1p(small_u**2))
+@jax.custom_jvp
+def standardised(
+    gap: Float[Array, "*s"], log_scale: Float[Array, "*s"], bound: Float[Array, "*s"]
+) -> Float[Array, "*s"]:
+    """The ratio gap / scale, between −bound and bound, with a finite slope everywhere.
+
+    Beyond the bound the slope is that at the bound, so that a loss which would overflow
+    still says in which direction it falls.
+    """
+    return jnp.clip(gap * jnp.exp(-log_scale), -bound, bound)
+
+
+@standardised.defjvp
+def _standardised_jvp(primals, tangents):
+    gap, log_scale, bound = primals
+    z = standardised(gap, log_scale, bound)
+    return z, jnp.exp(-log_scale) * tangents[0] - z * tangents[1]
+
+
+def largest(x: Float[Array, "*s"], power: float | int = 1) -> float:
+    """The number whose power is a sixteenth of the largest one of this precision."""
+    return float((float(jnp.finfo(x.dtype).max) / 16) ** (1 / power))
+
+
+def log1p_square(
+    gap: Float[Array, "*s"], log_scale: Float[Array, "*s"]
+) -> Float[Array, "*s"]:
+    """The logarithm log(1 + u²) at u = gap / scale, where u and u² may overflow."""
+    large = jnp.log(jnp.abs(gap)) > log_scale
+    u = jnp.where(large, 0.0, gap) * jnp.exp(-jnp.where(large, 0.0, log_scale))
+    log_u = jnp.log(jnp.abs(jnp.where(large, gap, 1.0)))
+    log_u = log_u - jnp.where(large, log_scale, 0.0)
+    beyond = 2 * log_u + jnp.log1p(jnp.exp(-2 * log_u))
+    return jnp.where(large, beyond, jnp.log1p(u**2))
 
 
 def log1p_minus(x: Float[Array, "*s"]) -> Float[Array, "*s"]:
@@ -143,3 +179,32 @@ def log_rising(x: Float[Array, "*s"], d: Float[Array, "*s"]) -> Float[Array, "*s
     r"""The difference $\log Γ(x+d) - \log Γ(x) - d \log x$ for d ≥ 0, also for large x."""
     gap = stirling(x + d) - stirling(x)
     return (x + d - 0.5) * jnp.log1p(d / x) - d + gap
+
+
+def deviance(
+    x: Float[Array, "*s"],
+    m: Float[Array, "*s"],
+    gap: Float[Array, "*s"],
+    log_ratio: Float[Array, "*s"],
+) -> Float[Array, "*s"]:
+    r"""The divergence x log(x/m) − x + m for x ≥ 0 and m ≥ 0, accurate for x near m.
+
+    With $v = (x-m)/(x+m)$ it is $(x-m)v + 2x(v^3/3 + v^5/5 + \dots)$ (Loader 2000).
+
+    Args:
+        x: the first number.
+        m: the second number.
+        gap: the difference x − m, as accurately as it is known.
+        log_ratio: log(x/m), which may be any finite number where x is 0.
+    """
+    total = x + m
+    near = jnp.abs(gap) < 0.15 * total
+    v = jnp.where(near, gap, 0.0) / jnp.where(near, total, 1.0)
+    series, v2 = jnp.zeros_like(v), v * v
+    for j in range(6, -1, -1):
+        series = series * v2 + 1 / (2 * j + 3)
+    close = (
+        v * jnp.where(near, gap, 0.0) + 2 * jnp.where(near, x, 0.0) * (v * v2) * series
+    )
+    apart = jnp.where(near, 0.0, x) * jnp.where(near, 0.0, log_ratio)
+    return jnp.where(near, close, apart - jnp.where(near, 0.0, gap))

@@ -12,14 +12,20 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
+from likely.core.forks import check_not_forked
+from likely.core.programs import forget_programs
+
 
 def float64() -> AbstractContextManager:
     """The double-precision scope, for this thread only."""
+    check_not_forked()
+    forget_programs()
     return jax.enable_x64(True)
 
 
 def precision_of(tree: PyTree) -> AbstractContextManager:
     """The scope in which a tree keeps its precision: double if any leaf is double."""
+    check_not_forked()
     leaves = jax.tree.leaves(eqx.filter(tree, eqx.is_inexact_array))
     return jax.enable_x64(any(leaf.dtype == np.float64 for leaf in leaves))
 

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from likely.core.forks import check_not_forked
 from likely.typing import Key
 
 
@@ -16,6 +17,7 @@ def key_of(
 
     An integer always gives the same key, a generator its next one, `None` a fresh one.
     """
+    check_not_forked()
     if random_state is None:
         seed = np.random.SeedSequence().generate_state(1)[0]
     elif isinstance(random_state, np.random.Generator):

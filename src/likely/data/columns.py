@@ -77,13 +77,25 @@ def as_timestamps(column: Any, name: str) -> np.ndarray:
 def _read(column: Any, name: str, reading: str) -> Any:
     """The values of a column of text: numbers or booleans, or dates in any form."""
     text = _strings(column)
+    return convert(text, fitting(text, name, reading))
+
+
+def fitting(column: Any, name: str, reading: str) -> str:
+    """The reading of numbers or dates, of the same kind, that fits every cell of text.
+
+    Args:
+        column: text.
+        name: of the column.
+        reading: which is tried first: "number", or "date iso".
+    """
+    text = _strings(column)
     also = "date" if reading.startswith("date") else "boolean"
-    forms = [reading, *(form for form in READINGS if form.startswith(also))]
-    for form in forms:
+    for form in (reading, *(form for form in READINGS if form.startswith(also))):
         try:
-            return convert(text, form)
+            convert(text, form)
         except Misfit:
             continue
+        return form
     row = first_misfit(text, reading)
     shown = str(text[row])[:40]
     what = reading.partition(" ")[0]
@@ -107,9 +119,12 @@ def as_levels(column: Any, name: str) -> Levels:
         raise InputError(
             f"column {name!r} holds {kind} values, which are no categories."
         )
-    if is_text(kind) or types.is_boolean(kind) or is_timestamps(kind):
-        text = column if is_text(kind) else pc.cast(column, pa.string())
-        return _text_levels(text)
+    if is_text(kind):
+        return _text_levels(column)
+    if types.is_boolean(kind) or is_timestamps(kind):
+        text = pc.cast(column, pa.string())  # of an instant in any unit the same text
+        text = pc.replace_substring_regex(text, r"\.(\d*?)0+(\D|$)", r".\1\2")
+        return _text_levels(pc.replace_substring_regex(text, r"\.(\D|$)", r"\1"))
     if types.is_integer(kind):  # as they are: float64 does not keep large ones
         numbers = np.asarray(pc.fill_null(column, 0).to_numpy(zero_copy_only=False))
         present = pc.is_valid(column).to_numpy(zero_copy_only=False)
@@ -119,12 +134,15 @@ def as_levels(column: Any, name: str) -> Levels:
     found, inverse = np.unique(numbers[present], return_inverse=True)
     codes = np.full(len(numbers), -1, np.int32)
     codes[present] = inverse
-    return Levels(codes, [_written(number) for number in found.tolist()])
+    if types.is_float32(kind) or types.is_float16(kind):  # 0.1 in fewer bits is 0.1
+        found = np.array([float(str(v)) for v in found.astype(kind.to_pandas_dtype())])
+    return Levels(codes, [written(number) for number in found.tolist()])
 
 
-def _written(number: float | int) -> str:
+def written(number: float | int) -> str:
+    """A number as the name of a category: 1.0 as 1, and −0.0 as 0."""
     whole = isinstance(number, float) and number.is_integer()
-    return f"{number:.0f}" if whole else repr(number)
+    return f"{number + 0.0:.0f}" if whole else repr(number)
 
 
 def _text_levels(column: Any) -> Levels:

@@ -1,7 +1,8 @@
 """Frames of any make as Arrow tables: pandas, polars, Arrow, NumPy, dictionaries."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from numbers import Real
 from typing import Any
 
 import narwhals as nw
@@ -10,13 +11,14 @@ import pyarrow as pa
 from pyarrow import types
 
 from likely.core.checks import InputError, check_weights
+from likely.data.columns import written
 from likely.data.table_file import TableFile
 
 ENCODED_TEXT = {b"likely": b"text"}
 """Metadata of a text column that was dictionary-encoded here, not by the user."""
 
 
-def to_arrow(frame: Any) -> pa.Table:
+def to_arrow(frame: Any, text: Collection[str] = ()) -> pa.Table:
     """A table with named columns, each name once.
 
     Columns of Python objects of several types become text; the columns of a NumPy array
@@ -25,6 +27,7 @@ def to_arrow(frame: Any) -> pa.Table:
     Args:
         frame: a pandas, polars or Arrow frame, a `TableFile`, a dictionary of columns,
             or a two-dimensional array.
+        text: columns whose Python objects are text, also where they are of one type.
     """
     if is_file(frame):
         return frame.read()
@@ -33,9 +36,12 @@ def to_arrow(frame: Any) -> pa.Table:
     if isinstance(frame, pa.Table):
         columns = list(zip(frame.column_names, frame.columns, strict=True))
     elif isinstance(frame, Mapping):
-        columns = [(str(name), _array(values)) for name, values in frame.items()]
+        columns = [
+            (str(name), _array(values, str(name) in text))
+            for name, values in frame.items()
+        ]
     elif nw.dependencies.is_into_dataframe(frame):
-        columns = list(_native(frame))
+        columns = list(_native(frame, text))
     else:
         columns = list(_from_numpy(np.asarray(frame)))
     _check(columns)
@@ -86,7 +92,7 @@ def weighted_chunks(
         )
 
 
-def _native(frame: Any) -> Iterator[tuple[str, Any]]:
+def _native(frame: Any, text: Collection[str] = ()) -> Iterator[tuple[str, Any]]:
     """The columns of a pandas or polars frame, without the index of pandas."""
     try:
         found = nw.from_native(frame, eager_only=True)
@@ -96,6 +102,9 @@ def _native(frame: Any) -> Iterator[tuple[str, Any]]:
         raise InputError(f"the frame cannot be read: {reason}.") from error
     for name in names:
         column = found.get_column(name)
+        if column.dtype == nw.Object and str(name) in text:
+            yield str(name), _array(column.to_numpy(), text=True)
+            continue
         try:
             yield str(name), column.to_arrow()
         except (pa.ArrowException, TypeError, ValueError):
@@ -111,19 +120,49 @@ def _from_numpy(rows: np.ndarray) -> Iterator[tuple[str, pa.Array]]:
     return ((f"x{j}", _array(rows[:, j])) for j in range(rows.shape[1]))
 
 
-def _array(values: Any) -> Any:
+def _array(values: Any, text: bool = False) -> Any:
     """Values as Arrow; objects of several types as text, None and NaN as missing."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     values = np.ascontiguousarray(values)
+    if text and values.dtype == object:
+        return pa.array([_text(value) for value in values], pa.string())
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError):
-        return pa.array([_text(value) for value in values])
+        return _objects(values)
+
+
+def _objects(values: np.ndarray) -> pa.Array:
+    """Python objects of several types: numbers where all are, otherwise text."""
+    found = [None if _is_missing(value) else value for value in values]
+    if any(_is_number(value) for value in found):  # beside numbers, True is 1
+        found = [int(v) if isinstance(v, bool | np.bool) else v for v in found]
+    if all(value is None or _is_number(value) for value in found):
+        return pa.array([None if v is None else float(str(v)) for v in found])
+    return pa.array([_text(value) for value in found], pa.string())
 
 
 def _text(value: Any) -> str | None:
-    return None if value is None or value != value else str(value)
+    """A value as text, equal numbers as the same text; None where it is missing."""
+    if _is_missing(value):
+        return None
+    if isinstance(value, bool | np.bool):
+        return str(value).lower()
+    if _is_number(value):
+        return written(value if isinstance(value, int | float) else float(str(value)))
+    return str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, or pandas' NA or NaT."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, Real | np.generic) and bool(value != value)
 
 
 def _check(columns: list[tuple[str, Any]]) -> None:

@@ -46,6 +46,8 @@ class Column:
     """The largest number, or the last date."""
     examples: tuple[str, ...] = ()
     """The commonest values."""
+    reading: str = ""
+    """How its cells were read, one of `cells.READINGS`; new rows are read the same way."""
 
     @property
     def used(self) -> bool:
@@ -135,6 +137,14 @@ class Schema:
             )
 
         return dataclasses.replace(self, columns=tuple(map(given, self.columns)))
+
+    def with_readings(self, readings: Mapping[str, str]) -> "Schema":
+        """The schema with how the cells of each column were read, by name."""
+        columns = [
+            dataclasses.replace(c, reading=readings.get(c.name, c.reading))
+            for c in self.columns
+        ]
+        return dataclasses.replace(self, columns=tuple(columns))
 
     def drop(self, *names: str) -> "Schema":
         """The schema without some columns, such as the target."""

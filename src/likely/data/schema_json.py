@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from likely.core.checks import InputError
+from likely.data.cells import READINGS
 from likely.data.schema import KINDS, VERSION, Column, Schema
 
 
@@ -33,10 +34,13 @@ def parse_schema(text: str) -> Schema:
 
 def _column(entry: Any) -> Column:
     fields = {field.name for field in dataclasses.fields(Column)}
-    _need(isinstance(entry, dict) and set(entry) == fields, "columns")
+    _need(isinstance(entry, dict), "columns")
+    entry = {"reading": "", **entry}  # which older schemas do not have
+    _need(set(entry) == fields, "columns")
     name = entry["name"]
     _need(isinstance(name, str) and isinstance(entry["reason"], str), "names")
     _need(entry["kind"] in KINDS, f"the kind of column {name!r}")
+    _need(entry["reading"] in {"", *READINGS}, f"the reading of column {name!r}")
     flags = entry["constant"], entry["identifier"]
     _need(all(isinstance(flag, bool) for flag in flags), f"column {name!r}")
     counted = entry["distinct"] is None or _is_count(entry["distinct"])

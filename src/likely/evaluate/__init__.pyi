@@ -26,6 +26,11 @@ from .cross_validation import (
     training_weights as training_weights,
 )
 from .overlap import intersection_over_union as intersection_over_union
+from .roc import (
+    RocCurve as RocCurve,
+    auc as auc,
+    roc_curve as roc_curve,
+)
 from .scores import (
     Score as Score,
     absolute_error as absolute_error,

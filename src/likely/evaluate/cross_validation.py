@@ -1,6 +1,7 @@
 """What scikit-learn's `cv` means: a number of folds, a splitter, or an iterable of splits."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,13 @@ Splits = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 def cv_splits(
-    cv: Any, y: Any, X: Any = None, *, classes: bool, groups: Any = None
+    cv: Any, y: Any, X: Any = None, *, classes: bool, groups: Any = None, w: Any = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The training rows and the held-out rows of each fold, as indices.
+
+    A number of folds, or a splitter, splits the rows that have weight: absent rows are in
+    no fold, and the others have the folds that they would have without them. Splits that
+    name rows (an iterable of indices, `PredefinedSplit`) are taken as they are.
 
     Args:
         cv: the number of folds, a scikit-learn splitter, or an iterable of splits.
@@ -23,14 +28,24 @@ def cv_splits(
         X: (n, d) inputs, for splitters that look at them.
         classes: whether y is a class; a number of folds is then stratified.
         groups: (n,) what each row belongs to, for splitters that keep groups together.
+        w: (n,) row weights; None where all rows are present.
     """
-    from sklearn.model_selection import check_cv  # takes a while to import
+    from sklearn.model_selection import PredefinedSplit, check_cv  # slow to import
+    from sklearn.utils import _safe_indexing
 
-    splitter: Any = check_cv(cv, y, classifier=classes)
-    rows = np.zeros(len(y)) if X is None else X
     every = np.arange(len(y))
+    named = isinstance(cv, PredefinedSplit) or not (
+        hasattr(cv, "split") or cv is None or isinstance(cv, Integral)
+    )
+    present = every if named or w is None else np.flatnonzero(w)
+    rows = np.zeros(len(y)) if X is None else X
+    if len(present) < len(every):
+        rows, y = _safe_indexing(rows, present), np.asarray(y)[present]
+        groups = None if groups is None else np.asarray(groups)[present]
+    check: Any = check_cv
+    splitter = check(cv, y, classifier=classes)
     splits = splitter.split(rows, y, groups)
-    return [(every[train], every[held_out]) for train, held_out in splits]
+    return [(present[train], present[held_out]) for train, held_out in splits]
 
 
 def training_weights(
@@ -45,7 +60,7 @@ def training_weights(
         classes: whether y is a class.
         groups: (n,) what each row belongs to, for splitters that keep groups together.
     """
-    splits = cv_splits(cv, y, classes=classes, groups=groups)
+    splits = cv_splits(cv, y, classes=classes, groups=groups, w=w)
     train = np.zeros((len(splits), len(w)))
     for row, (rows, _) in zip(train, splits, strict=True):
         row[rows] = 1.0
@@ -68,20 +83,22 @@ def check_folds(splits: Splits, w: Float[np.ndarray, " n"]) -> None:
             )
 
 
-def complementary_weights(splits: Splits, n: int) -> Float[np.ndarray, "j n"] | None:
-    """One row of zeros and ones for each fold, where each holds out all the other rows.
+def complementary_weights(
+    splits: Splits, w: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, "j p"] | None:
+    """A row of zeros and ones over the present rows for each fold; 0 is held out.
 
-    None where some fold leaves rows out of both sides (the future of a time series), or
-    has a row twice: such folds are more than a row of zeros and ones.
+    None where some fold leaves present rows out of both sides (the future of a time
+    series), or has a row twice: such folds are more than a row of zeros and ones.
 
     Args:
         splits: the indices of the training rows and of the held-out rows of each fold.
-        n: rows.
+        w: row weights.
     """
-    train = np.zeros((len(splits), n))
+    train = np.zeros((len(splits), len(w)))
     for row, (rows, held_out) in zip(train, splits, strict=True):
         row[rows] = 1.0
-        counts = np.bincount(np.concatenate([rows, held_out]), minlength=n)
-        if not (counts == 1).all():
+        counts = np.bincount(np.concatenate([rows, held_out]), minlength=len(w))
+        if not (counts[w > 0] == 1).all():
             return None
-    return train
+    return train[:, w > 0]

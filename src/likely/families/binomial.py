@@ -6,14 +6,20 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import betainc, gammaln
 from jaxtyping import Array, Float, Num
 from numpyro import distributions
 
 from likely.core.precision import number
 from likely.core.rows import weighted_mean
-from likely.families.counts import count_of, frequency_logit, not_whole
+from likely.families.counts import (
+    count_of,
+    count_term,
+    factorial_remainder,
+    frequency_logit,
+    not_whole,
+)
 from likely.families.family import AbstractFamily
+from likely.families.incomplete import beta_cdf
 from likely.families.inversion import discrete_quantile, normal_guess
 
 
@@ -66,10 +72,13 @@ class Binomial(AbstractFamily):
         self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
         """log p = log C(n, y) − y log(1 + e^−η) − (n − y) log(1 + e^η)."""
-        n, logits = jnp.asarray(self.total_count, eta.dtype), eta[..., 0]
-        choices = gammaln(n + 1) - gammaln(y + 1.0) - gammaln(n - y + 1)
-        losses = y * jax.nn.softplus(-logits) + (n - y) * jax.nn.softplus(logits)
-        return choices - losses
+        logits, y = eta[..., 0], y.astype(eta.dtype)
+        n = jnp.full_like(y, self.total_count)
+        p, q = jax.nn.sigmoid(logits), jax.nn.sigmoid(-logits)
+        gap = jnp.where(logits > 0, n * q - (n - y), y - n * p)  # y − n p
+        yes = count_term(y, n * p, gap, jnp.log(n) - jax.nn.softplus(-logits))
+        no = count_term(n - y, n * q, -gap, jnp.log(n) - jax.nn.softplus(logits))
+        return factorial_remainder(n) + yes + no
 
     def cdf(self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
         """P(Y ≤ y) = I(1 − p; n − ⌊y⌋, ⌊y⌋ + 1), the incomplete beta function."""
@@ -95,9 +104,9 @@ def binomial_cdf(
     logits: Float[Array, "*n"], n: Any, y: Num[Array, "*n"]
 ) -> Float[Array, "*n"]:
     """The cdf P(Y ≤ y) for n trials, at any real y."""
-    n = jnp.asarray(n, logits.dtype)
+    n = jnp.full_like(logits, n)
     k = jnp.clip(jnp.floor(y).astype(logits.dtype), -1.0, n)
     inside = (k >= 0) & (k < n)
     safe = jnp.where(inside, k, 0.0)
-    lower = betainc(jnp.maximum(n - safe, 1.0), safe + 1, jax.nn.sigmoid(-logits))
+    lower = beta_cdf(jnp.maximum(n - safe, 1.0), safe + 1, -logits)[0]
     return jnp.where(inside, lower, jnp.where(k < 0, 0.0, 1.0))

@@ -75,7 +75,8 @@ class Categorical(AbstractFamily):
     def cdf(self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
         """The probability of the classes up to y, in their order."""
         below = _classes(eta) <= y[..., None]
-        return jnp.sum(jnp.where(below, jax.nn.softmax(eta, -1), 0.0), -1)
+        total = jnp.sum(jnp.where(below, jax.nn.softmax(eta, -1), 0.0), -1)
+        return jnp.where(y < self.n_eta - 1, jnp.minimum(total, 1.0), 1.0)
 
     def quantile(
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n"]

@@ -1,4 +1,9 @@
-"""Helpers of the families of counts: settings, frequencies, the test for counts."""
+r"""Helpers of the families of counts: settings, frequencies, the test, divergences.
+
+Log-probabilities of large counts are differences of numbers that are much larger. They are
+written here as divergences x log(x/m) − x + m of a count from its mean, which are small where
+the two are close, and the remainder of Stirling's formula (Loader 2000).
+"""
 
 import jax.numpy as jnp
 import numpy as np
@@ -6,6 +11,7 @@ from jax.scipy.special import logit
 from jaxtyping import Array, Float
 
 from likely.core.checks import InputError
+from likely.core.numerics import HALF_LOG_2PI, deviance, stirling
 
 
 def count_of(value: int, name: str) -> int:
@@ -27,3 +33,28 @@ def frequency_logit(
 def not_whole(y: np.ndarray) -> np.ndarray:
     """Whether each y is negative, fractional, infinite or NaN."""
     return ~((y >= 0) & (y == np.floor(y)) & np.isfinite(y))
+
+
+def factorial_remainder(y: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """The remainder log y! − (y log y − y), about ½ log 2πy; 0 at y = 0."""
+    positive = jnp.where(y > 0, y, 1.0)
+    remainder = HALF_LOG_2PI + 0.5 * jnp.log(positive) + stirling(positive)
+    return jnp.where(y > 0, remainder, 0.0)
+
+
+def count_term(
+    y: Float[Array, "*n"],
+    mean: Float[Array, "*n"],
+    gap: Float[Array, "*n"],
+    log_mean: Float[Array, "*n"],
+) -> Float[Array, "*n"]:
+    """The share of one count in a log-probability: y log mean − mean − log y!.
+
+    Args:
+        y: the count.
+        mean: its mean.
+        gap: y − mean, as accurately as it is known.
+        log_mean: the logarithm of the mean, which may be finite where the mean is 0.
+    """
+    log_ratio = jnp.log(jnp.where(y > 0, y, 1.0)) - log_mean
+    return -deviance(y, mean, gap, log_ratio) - factorial_remainder(y)

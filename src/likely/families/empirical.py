@@ -51,9 +51,39 @@ class Empirical:
         return float(self.w @ self.y)
 
     @property
+    def var(self) -> float:
+        """The variance, with 1/n."""
+        return float(self.w @ (self.y - self.mean) ** 2)
+
+    @property
     def std(self) -> float:
         """The standard deviation, with 1/n."""
-        return float(np.sqrt(self.w @ (self.y - self.mean) ** 2))
+        return float(np.sqrt(self.var))
+
+    @property
+    def median(self) -> float:
+        """The smallest observation with half of the weight at or below it."""
+        return float(self.quantile(0.5))
+
+    def pmf(self, t: Any) -> np.ndarray:
+        """The share of the weight at t."""
+        t = np.asarray(t, float)
+        before = np.searchsorted(self.y, t, side="left")
+        return self.cdf(t) - np.concatenate([[0.0], self._below])[before]
+
+    def pdf(self, t: Any) -> np.ndarray:
+        """Refused: the distribution has points of mass, and no density."""
+        raise InputError("observations are points of mass, with no density; use pmf.")
+
+    def crps(self, t: Any) -> np.ndarray:
+        """The continuous ranked probability score at t: E|Y − t| − ½ E|Y − Y'|."""
+        t = np.asarray(t, float)
+        gaps = np.diff(self.y)  # between two observations F is constant
+        spread = float(self._below[:-1] * (1 - self._below[:-1]) @ gaps)
+        totals = np.concatenate([[0.0], np.cumsum(self.w * self.y)])
+        index = np.searchsorted(self.y, t, side="right")
+        distance = t * (2 * self.cdf(t) - 1) + totals[-1] - 2 * totals[index]
+        return np.asarray(distance - spread)
 
     def cdf(self, t: Any) -> np.ndarray:
         """The share of the weight at or below t."""

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Num
 from numpyro import distributions
 
-from likely.core.numerics import bounded
+from likely.core.numerics import bounded, largest, standardised
 from likely.core.rows import weighted_mean
 from likely.families.family import AbstractFamily
 from likely.families.links import column, positive, stack
@@ -52,7 +52,8 @@ class Exponential(AbstractFamily):
     ) -> Float[Array, "*n"]:
         """log p = log λ − λy."""
         rho = bounded(eta[..., 0])
-        return rho - jnp.exp(rho) * y
+        bound = jnp.full_like(rho, largest(rho))
+        return rho - standardised(y.astype(rho.dtype), -rho, bound)
 
     def cdf(self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
         """The cdf 1 − e^(−λy)."""

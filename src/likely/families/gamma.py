@@ -8,7 +8,13 @@ from jax.scipy.special import gammaln, ndtri
 from jaxtyping import Array, Float, Num
 from numpyro import distributions
 
-from likely.core.numerics import HALF_LOG_2PI, expm1_minus, stirling
+from likely.core.numerics import (
+    HALF_LOG_2PI,
+    largest,
+    log1p_minus,
+    standardised,
+    stirling,
+)
 from likely.core.rows import weighted_mean
 from likely.families.concentration import AbstractConcentration
 from likely.families.incomplete import gamma_cdf
@@ -68,33 +74,44 @@ class Gamma(AbstractConcentration):
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
         """log p = ½ log(a/2π) − S(a) − log y − a(e^t − 1 − t)."""
-        log_a = log_positive(eta, 1, self.concentration)
-        log_y = jnp.log(jnp.where(y > 0, y, 1.0))
-        a, t = jnp.exp(log_a), log_y - log_positive(eta, 0)
-        inside = 0.5 * log_a - HALF_LOG_2PI - stirling(a) - log_y - a * expm1_minus(t)
+        log_a, log_mean = log_positive(eta, 1, self.concentration), log_positive(eta, 0)
+        inner = jnp.where(y > 0, y, 1.0).astype(eta.dtype)
+        a, log_y = jnp.exp(log_a), jnp.log(inner)
+        bound = largest(a) / jnp.maximum(a, 1.0)
+        ratio = standardised(inner, log_mean, bound)  # y/μ
+        gap = standardised(inner - jnp.exp(log_mean), log_mean, bound)
+        near = jnp.abs(gap) < 0.25
+        close = -log1p_minus(jnp.where(near, gap, 0.0))
+        spread = jnp.where(near, close, ratio - 1 - (log_y - log_mean))
+        inside = 0.5 * log_a - HALF_LOG_2PI - stirling(a) - log_y - a * spread
         return jnp.where(
             y > 0, inside, jnp.where((y == 0) & (a < 1), jnp.inf, -jnp.inf)
         )
 
     def cdf(self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
         """The cdf P(a, y/b), the lower incomplete gamma function."""
-        a = positive(eta, 1, self.concentration)
-        x = a / positive(eta, 0) * jnp.maximum(y, 0.0)
-        return gamma_cdf(a, jnp.minimum(x, jnp.finfo(x.dtype).max))[0]
+        log_a, log_mean = log_positive(eta, 1, self.concentration), log_positive(eta, 0)
+        finfo = jnp.finfo(eta.dtype)
+        y = jnp.clip(y.astype(eta.dtype), 0.0, finfo.max)
+        log_x = jnp.log(jnp.maximum(y, finfo.tiny)) + log_a - log_mean
+        x = jnp.minimum(jnp.exp(log_a - log_mean) * y, finfo.max)
+        return jnp.where(y > 0, gamma_cdf(jnp.exp(log_a), x, log_x)[0], 0.0)
 
     def quantile(
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n"]
     ) -> Float[Array, "*n"]:
         """The quantile, by a search on the cdf."""
-        a = positive(eta, 1, self.concentration)
+        a, finfo = positive(eta, 1, self.concentration), jnp.finfo(eta.dtype)
         root = 1 - 1 / (9 * a) + ndtri(q) / (3 * jnp.sqrt(a))  # Wilson and Hilferty
-        small = jnp.exp((jnp.log(q) + gammaln(a + 1)) / a)  # exact as q → 0
-        guess = jnp.clip(jnp.maximum(a * root**3, small), 1e-300, 1e300)
+        small = (jnp.log(q) + gammaln(a + 1)) / a - jnp.log(a)  # exact as q → 0
+        guess = jnp.maximum(3 * jnp.log(jnp.maximum(root, finfo.tiny)), small)
+        guess += log_positive(eta, 0)
+        guess = jnp.exp(jnp.clip(guess, np.log(finfo.tiny), np.log(finfo.max)))
         zero = jnp.zeros_like(guess)
-        far = zero + jnp.finfo(zero.dtype).max
-        x = continuous_quantile(lambda x: gamma_cdf(a, x)[0], q, guess, zero, far)
-        x = jnp.where(q > 0, jnp.where(q < 1, x, jnp.inf), 0.0)
-        return x * positive(eta, 0) / a
+        y = continuous_quantile(
+            lambda y: self.cdf(eta, y), q, guess, zero, zero + finfo.max
+        )
+        return jnp.where(q > 0, jnp.where(q < 1, y, jnp.inf), 0.0)
 
     def mode(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n"]:
         """The mode μ (a − 1)/a, or 0 for a ≤ 1."""

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
+from likely.core.numerics import largest, standardised
 from likely.families.family import AbstractFamily
 from likely.families.huber_distribution import (
     HuberDistribution,
@@ -80,7 +81,8 @@ class Huber(AbstractFamily):
         """log p = −log s − log Z − h(e)."""
         log_scale = log_positive(eta, 1, self.scale)
         delta = jnp.asarray(self.delta, eta.dtype)
-        e = (y - eta[..., 0]) * jnp.exp(-log_scale)
+        bound = jnp.full_like(log_scale, largest(log_scale)) / (1 + delta)
+        e = standardised(y - eta[..., 0], log_scale, bound)
         return -log_scale - jnp.log(normaliser(delta)) - huber_loss(e, delta)
 
     def cdf(self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:

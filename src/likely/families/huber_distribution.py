@@ -13,6 +13,8 @@ from jax.scipy.special import ndtr, ndtri
 from jaxtyping import Array
 from numpyro.distributions import Distribution, constraints
 
+from likely.families.links import scaled
+
 ROOT_2PI = 2.5066282746310002
 
 
@@ -69,7 +71,8 @@ class HuberDistribution(Distribution):
         rest = jnp.maximum(mass - tail(self.delta), 0.0) / ROOT_2PI
         inner = ndtri(jnp.minimum(rest + ndtr(-self.delta), 0.5))
         depth = jnp.where(mass < tail(self.delta), outer, inner)
-        return self.loc + self.scale * jnp.where(q > 0.5, -depth, depth)
+        depth = jnp.where(q == 0.5, 0.0, depth)
+        return self.loc + scaled(self.scale, jnp.where(q > 0.5, -depth, depth))
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Array:
         """Draws: the quantiles of uniform numbers."""

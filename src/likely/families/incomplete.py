@@ -1,21 +1,34 @@
-r"""Incomplete gamma functions and Student's t, accurate for large parameters too.
+r"""Incomplete gamma and beta functions and Student's t, for small and large parameters.
 
-JAX sums series whose length grows like √a and whose terms cancel. Above a = 1000
-Temme's uniform expansion is used, with $\tfrac12 t^2 = λ - 1 - \log λ$ at
-$λ = x/a$, t and λ − 1 of the same sign:
+JAX's own lose digits where their parameters are large, because the prefactor
+$x^a (1-x)^b / B(a, b)$ is the exponential of a difference of large numbers. Here it is
+computed from divergences (`core.numerics.deviance`) and remainders of Stirling's formula, none
+of which cancel, also in single precision. The smaller tail is this prefactor times a continued
+fraction (Didonato and Morris 1992), whose length grows like the root of the smaller
+parameter. Where both parameters are large the incomplete gamma function is given by Temme's
+uniform expansion, with $\tfrac12 t^2 = λ - 1 - \log λ$ at $λ = x/a$, t and λ − 1 of the
+same sign:
 
 $$Q(a, x) = \tfrac12 \operatorname{erfc}\bigl(t \sqrt{a/2}\bigr)
-  + \frac{e^{-a t^2/2}}{\sqrt{2πa}} \sum_k \frac{C_k(t)}{a^k} .$$
+  + \frac{e^{-a t^2/2}}{\sqrt{2πa}} \sum_k \frac{C_k(t)}{a^k} ,$$
+
+and the incomplete beta function by Gauss's rule for the integral of the density.
 """
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy import special
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
-from likely.core.numerics import log1p_minus
+from likely.core.numerics import deviance, expm1_minus, log1p_minus, stirling
 
 MIN_TEMME_A = 1000.0
-MIN_HILL_DF = 10_000.0
+MIN_GAUSS_AB = 1000.0
+MAX_FRACTION_STEPS = 400
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(32)
+GAUSS_DEPTH = 48.0
+"""How far, in nats, the density falls over the range of Gauss's rule."""
 # The Taylor coefficients of C₀, C₁, C₂ (Temme 1979).
 TEMME = (
     (
@@ -38,23 +51,145 @@ TEMME = (
 
 
 def gamma_cdf(
-    a: Float[Array, "*n"], x: Float[Array, "*n"]
+    a: Float[Array, "*n"],
+    x: Float[Array, "*n"],
+    log_x: Float[Array, "*n"] | None = None,
 ) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
-    """P(a, x) and Q(a, x) = 1 − P(a, x), each accurate where it is small; x ≥ 0."""
+    """P(a, x) and Q(a, x) = 1 − P(a, x), each accurate where it is small; a > 0, x ≥ 0.
+
+    Give log x too where x may be too small for its precision: P(a, x) is about xᵃ.
+    """
     large = a > MIN_TEMME_A
-    small_a, small_x = jnp.where(large, 1.0, a), jnp.where(large, 1.0, x)
-    below, above = _temme(
-        jnp.where(large, a, MIN_TEMME_A), jnp.where(large, x, MIN_TEMME_A)
+    if log_x is None:
+        log_x = jnp.log(x)
+    pairs = (
+        _temme(jnp.where(large, a, MIN_TEMME_A), jnp.where(large, x, MIN_TEMME_A)),
+        _gamma_fraction(
+            *(jnp.where(large, b, c) for b, c in ((1.0, a), (1.0, x), (0.0, log_x)))
+        ),
     )
-    return (
-        jnp.where(large, below, special.gammainc(small_a, small_x)),
-        jnp.where(large, above, special.gammaincc(small_a, small_x)),
+    below, above = (
+        jnp.where(large, far, near) for far, near in zip(*pairs, strict=True)
     )
+    return below, above
+
+
+def _gamma_fraction(a: Array, x: Array, log_x: Array) -> tuple[Array, Array]:
+    """P(a, x) and Q(a, x) by continued fractions: the limits of those of `beta_cdf`."""
+    gap, empty = a - x, jnp.isneginf(log_x)
+    log_ratio = jnp.log(a) - jnp.where(empty, 0.0, log_x)
+    scale = 0.5 * jnp.log(a / (2 * jnp.pi)) - stirling(a)
+    front = jnp.exp(scale - deviance(a, x, gap, log_ratio))  # xᵃ e⁻ˣ / Γ(a)
+    lower = gap > -1  # the side on which the fraction is short
+    zero, one = jnp.zeros_like(a), jnp.ones_like(a)
+    tail = front * _fraction(
+        jnp.where(lower, 1 / a, zero),
+        jnp.where(lower, zero, one),
+        jnp.where(lower, x, a),
+        jnp.where(lower, gap, -gap),
+    )
+    return _both(lower, tail, empty)
+
+
+def beta_cdf(
+    a: Float[Array, "*n"], b: Float[Array, "*n"], logit: Float[Array, "*n"]
+) -> tuple[Float[Array, "*n"], Float[Array, "*n"]]:
+    r"""The incomplete beta function $I_x(a, b)$ at $x = σ(\text{logit})$, and 1 minus it.
+
+    Each is accurate where it is small; a > 0 and b > 0. The logit says how near x is to
+    either end, also where x itself would round to 0 or 1.
+    """
+    x, y = jax.nn.sigmoid(logit), jax.nn.sigmoid(-logit)
+    gap, total = a * y - b * x, a + b  # gap = a − (a + b) x = (a + b) y − b
+    share = jnp.log(a) - jnp.log(total), jnp.log(b) - jnp.log(total)
+    spread = deviance(a, total * x, gap, share[0] + jax.nn.softplus(-logit))
+    spread += deviance(b, total * y, -gap, share[1] + jax.nn.softplus(logit))
+    scale = 0.5 * (jnp.log(a) + share[1] - jnp.log(2 * jnp.pi))
+    scale -= stirling(a) + stirling(b) - stirling(total)
+    front = jnp.exp(scale - spread)  # xᵃ yᵇ / B(a, b)
+    lower = gap + y > x  # the side on which the fraction is short
+    a, b = jnp.where(lower, a, b), jnp.where(lower, b, a)
+    x, y = jnp.where(lower, x, y), jnp.where(lower, y, x)
+    gap = jnp.where(lower, gap, -gap)
+    large = jnp.minimum(a, b) > MIN_GAUSS_AB
+
+    def by_gauss(_: None) -> Array:
+        return jnp.where(large, _gauss(a, b, x, y, gap), small())
+
+    def small() -> Array:
+        keep = lambda value, other: jnp.where(large, other, value)  # noqa: E731
+        return _fraction(
+            keep(1 / a, 0.5), keep(x, 0.5), keep(b * x, 1.0), keep(gap, 0.0)
+        )
+
+    factor = jax.lax.cond(large.any(), by_gauss, lambda _: small(), None)
+    return _both(lower, front * factor, jnp.zeros_like(lower))
+
+
+def _both(lower: Bool[Array, "*n"], tail: Array, empty: Array) -> tuple[Array, Array]:
+    """The lower and the upper tail from the smaller one; nothing is below where `empty`."""
+    tail = jnp.clip(tail, 0.0, 1.0)
+    below = jnp.where(empty, 0.0, jnp.where(lower, tail, 1 - tail))
+    return below, jnp.where(empty, 1.0, jnp.where(lower, 1 - tail, tail))
+
+
+def _fraction(inverse_a: Array, x: Array, bx: Array, gap: Array) -> Array:
+    """The continued fraction of I_x(a, b) B(a, b) / (xᵃ (1−x)ᵇ), for gap = a − (a+b) x > −1.
+
+    It is written in 1/a, x and b·x, so that the limits of b → ∞ with b·x = z, which is
+    P(a, z), and of a → ∞ with x → 1, which is Q(b, z), are ordinary values.
+    """
+    eps = jnp.finfo(x.dtype).eps
+    first = 1 + inverse_a
+
+    def unfinished(carry) -> Array:
+        n, _, _, r, before = carry
+        moving = jnp.any(jnp.abs(r - before) > eps * jnp.abs(r))
+        return (n < MAX_FRACTION_STEPS) & (moving | (n < 4))  # the first may be idle
+
+    def advance(carry):
+        n, a0, b0, r, _ = carry
+        t = n * inverse_a
+        p, s = 1 + t - inverse_a, 1 + 2 * t - inverse_a
+        w = n * (bx - n * x)
+        alpha = p * (p * x + bx * inverse_a) / s * (w / s)
+        beta = (
+            n + w * inverse_a / s + (1 + t) / (first + 2 * t) * (1 + gap + n * (2 - x))
+        )
+        above, under = alpha * a0 + beta * r, alpha * b0 + beta
+        return n + 1, r / under, 1 / under, above / under, r
+
+    start = first / (1 + gap)
+    under = (1 + gap) / first
+    one = jnp.asarray(1.0, x.dtype)
+    carry = (one, jnp.zeros_like(x), 1 / under, start, jnp.zeros_like(x) - 1)
+    return jax.lax.while_loop(unfinished, advance, carry)[3]
+
+
+def _gauss(a: Array, b: Array, x: Array, y: Array, gap: Array) -> Array:
+    r"""The integral $\frac1y \int_0^\infty e^{-as} (1 + ω (1 - e^{-s}))^{b-1} ds$, ω = x/y.
+
+    It is I_x(a, b) B(a, b) / (xᵃ yᵇ), from t = x e⁻ˢ in the integral of the density,
+    for large a and b, where the integrand falls like a normal tail.
+    """
+    odds = x / y
+    slope = (gap + x) / y  # a − (b − 1) ω
+    curve = (b - 1) * odds / y
+    reach = 2 * GAUSS_DEPTH / (slope + jnp.sqrt(slope**2 + 2 * GAUSS_DEPTH * curve))
+    reach = jnp.where(jnp.isfinite(reach), reach, 0.0)
+    nodes, weights = (jnp.asarray(0.5 * v, a.dtype) for v in (1 + NODES, WEIGHTS))
+
+    def add(i: Array, total: Array) -> Array:
+        s = nodes[i] * reach
+        fall = log1p_minus(-odds * jnp.expm1(-s)) - odds * expm1_minus(-s)
+        return total + weights[i] * jnp.exp((b - 1) * fall - slope * s)
+
+    return jax.lax.fori_loop(0, len(NODES), add, jnp.zeros_like(a)) * reach / y
 
 
 def _temme(a: Array, x: Array) -> tuple[Array, Array]:
     """P(a, x) and Q(a, x) for large a, by Temme's expansion."""
-    excess = jnp.clip(x / a - 1, -1 + jnp.finfo(a.dtype).eps, 1e3)
+    excess = jnp.clip((x - a) / a, -1 + jnp.finfo(a.dtype).eps, 1e3)
     half = -log1p_minus(excess)  # t²/2
     t = jnp.sign(excess) * jnp.sqrt(2 * half)
     near = jnp.clip(t, -1.5, 1.5)
@@ -64,6 +199,7 @@ def _temme(a: Array, x: Array) -> tuple[Array, Array]:
     correction = jnp.exp(-a * half) / jnp.sqrt(2 * jnp.pi * a) * series
     root = jnp.sqrt(a * half)
     tail = 0.5 * special.erfc(root) + jnp.where(t < 0, -correction, correction)
+    tail = jnp.clip(tail, 0.0, 1.0)
     return jnp.where(t < 0, tail, 1 - tail), jnp.where(t < 0, 1 - tail, tail)
 
 
@@ -77,25 +213,8 @@ def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
 
 def student_cdf(df: Float[Array, "*n"], z: Float[Array, "*n"]) -> Float[Array, "*n"]:
     """The cdf P(T ≤ z) of Student's t, accurate in both tails and the centre."""
-    lower = jnp.where(df > MIN_HILL_DF, _hill(df, z), _beta_tail(df, z))  # P(T ≤ −|z|)
+    finfo = jnp.finfo(z.dtype)
+    size = jnp.clip(jnp.abs(z), finfo.tiny, finfo.max)
+    logit = jnp.log(df) - 2 * jnp.log(size)  # of 1 / (1 + z²/ν)
+    lower = 0.5 * beta_cdf(0.5 * df, jnp.full_like(df, 0.5), logit)[0]  # P(T ≤ −|z|)
     return jnp.where(z > 0, 1 - lower, lower)
-
-
-def _beta_tail(df: Array, z: Array) -> Array:
-    """P(T ≤ −|z|), from the side of the beta function that does not cancel."""
-    df = jnp.minimum(df, MIN_HILL_DF)
-    u = (z / jnp.sqrt(df)) ** 2
-    central = jnp.abs(z) < 1
-    a, b = jnp.where(central, 0.5, df / 2), jnp.where(central, df / 2, 0.5)
-    beta = special.betainc(a, b, jnp.where(central, u / (1 + u), 1 / (1 + u)))
-    return 0.5 * jnp.where(central, 1 - beta, beta)
-
-
-def _hill(df: Array, z: Array) -> Array:
-    """P(T ≤ −|z|) for large df: the normal deviate of the same rank (Hill 1970)."""
-    a = jnp.maximum(df, MIN_HILL_DF) - 0.5
-    b = 48 * a**2
-    s = jnp.sqrt(a * jnp.log1p((z / jnp.sqrt(a + 0.5)) ** 2))
-    higher = (((4 * s**2 + 33) * s**2 + 240) * s**2 + 855) * s
-    deviate = s + (s**3 + 3 * s) / b - higher / (10 * b * (b + 0.8 * s**4 + 100))
-    return special.ndtr(-deviate)

@@ -3,41 +3,74 @@
 Families have cdfs that JAX compiles. Their searches start at a guess, move away from it in
 growing steps until the answer lies between two points, and then close in; it is one loop,
 so the cdf is compiled once. Distributions made of other distributions have cdfs that are
-NumPy functions, and known bounds: they are bisected.
+NumPy functions, and known bounds, between which SciPy's version of the same search is used.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtri
 from jaxtyping import Array, Float, Int
+from scipy.optimize.elementwise import find_root
 
 Cdf = Callable[[Array], Array]
 HALF_WIDTH_ULPS = 32.0
 """Half of the width, in floating-point numbers, at which a search ends."""
-MAX_BISECTIONS, BISECTION_TOLERANCE = 60, 1e-15
-"""Limits of the search in NumPy: its steps, and its width relative to its ends."""
+SEARCH_TOLERANCE = 1e-15
+"""The width, relative to the ends, at which the search in NumPy ends."""
 
 
-def bisected_quantile(
+def searched_quantile(
     cdf: Callable[[np.ndarray], np.ndarray],
-    q: Any,
+    q: Float[np.ndarray, "*n"],
     low: Float[np.ndarray, "*n"],
     high: Float[np.ndarray, "*n"],
 ) -> Float[np.ndarray, "*n"]:
-    """The quantiles of a NumPy cdf: y in [low, high] with cdf(y) ≥ q, by bisection."""
-    q = np.broadcast_to(np.asarray(q, np.float64), low.shape)
-    for _ in range(MAX_BISECTIONS):
-        with np.errstate(invalid="ignore"):  # both ends infinite: nothing to search
-            wide = high - low > BISECTION_TOLERANCE * (np.abs(low) + np.abs(high))
-        if not wide.any():
-            break
-        middle = 0.5 * (low + high)
-        enough = cdf(middle) >= q
+    """The quantiles of a continuous NumPy cdf, which lie between `low` and `high`."""
+    q = np.clip(q, np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
+    between = (low < high) & np.isfinite(low) & np.isfinite(high)
+    found = np.where(q < 0.5, low, high)
+    if not between.any():
+        return found
+
+    def excess(y: np.ndarray, place: np.ndarray) -> np.ndarray:
+        """The log of the smaller tail at y over that at q; y for some of the entries."""
+        everywhere = found.copy()
+        everywhere.flat[place] = y
+        p, goal = np.asarray(cdf(everywhere)).flat[place], q.flat[place]
+        with np.errstate(divide="ignore"):
+            upper = np.log1p(-goal) - np.log1p(-np.minimum(p, 1.0))
+            lower = np.log(p) - np.log(goal)
+        return np.clip(np.where(goal > 0.5, upper, lower), -1e3, 1e3)
+
+    place = np.flatnonzero(between)
+    ends = low.flat[place], high.flat[place]
+    near = SEARCH_TOLERANCE * float((ends[1] - ends[0]).min())  # a jump may be at 0
+    tolerances = {"xrtol": SEARCH_TOLERANCE, "xatol": near, "fatol": 0.0, "frtol": 0.0}
+    root = find_root(excess, ends, args=(place,), tolerances=tolerances)
+    # rounding may leave no change of sign where an end is the answer
+    end = np.where(excess(ends[0], place) >= 0, *ends)
+    found.flat[place] = np.where(root.success, root.x, end)
+    return found
+
+
+def searched_count(
+    cdf: Callable[[np.ndarray], np.ndarray],
+    q: Float[np.ndarray, "*n"],
+    low: Float[np.ndarray, "*n"],
+    high: Float[np.ndarray, "*n"],
+) -> Float[np.ndarray, "*n"]:
+    """The smallest whole y in [low, high] with cdf(y) ≥ q, by bisection."""
+    goal = q * (1 - 4 * np.finfo(float).eps)
+    low = np.where(np.isfinite(high), low - 1, high)
+    middle = np.floor(0.5 * (low + high))
+    while ((low < middle) & (middle < high)).any():
+        enough = cdf(middle) >= goal
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        middle = np.floor(0.5 * (low + high))
     return high
 
 
@@ -122,22 +155,30 @@ def discrete_quantile(
     `width` is about how far off the guess may be.
     """
     finfo = jnp.finfo(q.dtype)
-    goal, largest = q * (1 - 4 * finfo.eps), 2.0**finfo.nmant
+    goal, largest = q * (1 - 4 * finfo.eps), finfo.max / 4
+
+    def middle(low: Array, high: Array) -> Array:
+        """The whole number in the middle; one of the ends where there is none between."""
+        return jnp.floor(low + 0.5 * (high - low))
+
+    def unfinished(carry) -> Array:
+        low, high = carry[:2]
+        return jnp.any((middle(low, high) > low) & (middle(low, high) < high))
 
     def advance(carry):
         low, high, y, width = carry
         enough = cdf(y) >= goal
         low, high = jnp.where(enough, low, y), jnp.where(enough, y, high)
-        middle = jnp.floor(low + 0.5 * (high - low))
-        down, up = jnp.maximum(middle, high - width), jnp.minimum(middle, low + width)
-        return low, high, jnp.where(enough, down, up), 2 * width
+        centre = middle(low, high)
+        down, up = jnp.maximum(centre, high - width), jnp.minimum(centre, low + width)
+        return low, high, jnp.where(enough, down, up), 8 * width
 
     guess = jnp.clip(
         jnp.where(jnp.isfinite(guess), jnp.floor(guess), 0.0), 0.0, largest
     )
     width = jnp.where(jnp.isfinite(width), jnp.ceil(width), 1.0)
     start = (jnp.full_like(q, -1.0), jnp.full_like(q, largest), guess, width)
-    y = jax.lax.while_loop(lambda s: jnp.any(s[1] - s[0] > 1), advance, start)[1]
+    y = jax.lax.while_loop(unfinished, advance, start)[1]
     return jnp.where(q < 1, jnp.maximum(y, 0.0), jnp.inf)
 
 

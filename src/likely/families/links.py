@@ -44,6 +44,11 @@ def positive(
     return jnp.full_like(eta[..., 0], setting)
 
 
+def scaled(scale: Float[Array, "*n"], z: Float[Array, "*n"]) -> Float[Array, "*n"]:
+    """The product s z, which is 0 at z = 0 also where the scale is infinite."""
+    return jnp.where(z == 0, 0.0, scale * z)
+
+
 def column(theta: ArrayLike) -> Float[Array, "*n"]:
     """The column of η of a positive parameter: the inverse of `positive`."""
     return unbounded(jnp.log(jnp.asarray(theta, jnp.result_type(float))))

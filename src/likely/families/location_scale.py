@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Num
 
+from likely.core.numerics import largest, standardised
 from likely.families.family import AbstractFamily
-from likely.families.links import column, log_positive, positive, stack
+from likely.families.links import column, log_positive, positive, scaled, stack
 
 
 class AbstractLocationScale(AbstractFamily):
@@ -22,6 +23,8 @@ class AbstractLocationScale(AbstractFamily):
     scale: eqx.AbstractVar[np.ndarray | None]
     needs: ClassVar[str] = "finite numbers"
     remedy: ClassVar[str] = "Remove or impute the row."
+    power: ClassVar[int] = 1
+    """The power of z with which −log p grows."""
 
     @abstractmethod
     def log_density(self, z: Array, log_scale: Array) -> Float[Array, "*n"]:
@@ -57,7 +60,8 @@ class AbstractLocationScale(AbstractFamily):
     ) -> Float[Array, "*n"]:
         """log p = log p₀(z) − log s, where z = (y − μ)/s."""
         log_scale = log_positive(eta, 1, self.scale)
-        z = (y - eta[..., 0]) * jnp.exp(-log_scale)
+        bound = jnp.full_like(log_scale, largest(log_scale, float(self.power)))
+        z = standardised(y - eta[..., 0], log_scale, bound)
         return self.log_density(z, log_scale)
 
     def cdf(self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
@@ -68,7 +72,8 @@ class AbstractLocationScale(AbstractFamily):
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n"]
     ) -> Float[Array, "*n"]:
         """The quantile μ + s z, z that of the standard distribution."""
-        return eta[..., 0] + positive(eta, 1, self.scale) * self.standard_quantile(q)
+        scale = positive(eta, 1, self.scale)
+        return eta[..., 0] + scaled(scale, self.standard_quantile(q))
 
     def mode(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n"]:
         """The mode μ."""

@@ -137,7 +137,8 @@ class Mixture(AbstractFamily):
         """The cdf Σ_j π_j P_j(Y ≤ y)."""
         log_weights, parts = self.split(eta)
         cdfs = self.family.cdf(parts, self._repeat(y))
-        return jnp.minimum(jnp.sum(jnp.exp(log_weights) * cdfs, -1), 1.0)
+        weights = jnp.exp(log_weights)  # over their sum: exactly 1 where all cdfs are
+        return jnp.minimum(jnp.sum(weights * cdfs, -1) / jnp.sum(weights, -1), 1.0)
 
     def quantile(
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n"]

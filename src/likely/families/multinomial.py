@@ -6,12 +6,16 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaln
 from jaxtyping import Array, Float, Num
 from numpyro import distributions
 
 from likely.families.binomial import binomial_cdf
-from likely.families.counts import count_of, not_whole
+from likely.families.counts import (
+    count_of,
+    count_term,
+    factorial_remainder,
+    not_whole,
+)
 from likely.families.family import AbstractFamily
 from likely.families.inversion import discrete_quantile, normal_guess
 
@@ -73,14 +77,17 @@ class Multinomial(AbstractFamily):
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n k"]
     ) -> Float[Array, "*n"]:
         """log p = log n!/(y₁!⋯y_c!) + Σ y_j (η_j − logsumexp(η))."""
-        choices = gammaln(self.total_count + 1.0) - gammaln(y + 1.0).sum(-1)
-        return choices + jnp.sum(y * jax.nn.log_softmax(eta, -1), -1)
+        y = y.astype(eta.dtype)
+        n = jnp.full_like(y, self.total_count)
+        mean, log_p = n * jax.nn.softmax(eta, -1), jax.nn.log_softmax(eta, -1)
+        parts = count_term(y, mean, y - mean, jnp.log(n) + log_p)
+        return factorial_remainder(n[..., 0]) + parts.sum(-1)
 
     def cdf(
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n k"]
     ) -> Float[Array, "*n k"]:
         """The cdf P(Y_j ≤ y_j) of each count."""
-        return binomial_cdf(_log_odds(eta), float(self.total_count), y)
+        return binomial_cdf(log_odds(eta), float(self.total_count), y)
 
     def quantile(
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n k"]
@@ -101,7 +108,7 @@ class Multinomial(AbstractFamily):
         return jax.lax.fori_loop(0, self.total_count, draw, jnp.zeros_like(p))
 
 
-def _log_odds(eta: Float[Array, "*n k"]) -> Float[Array, "*n k"]:
+def log_odds(eta: Float[Array, "*n k"]) -> Float[Array, "*n k"]:
     """The log-odds of each class against all others."""
     c = eta.shape[-1]
     itself = jnp.eye(c, dtype=bool).reshape((1,) * (eta.ndim - 1) + (c, c))

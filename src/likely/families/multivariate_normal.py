@@ -11,7 +11,12 @@ from jaxtyping import Array, Float, Num
 from numpyro import distributions
 
 from likely.core.checks import InputError
-from likely.core.numerics import HALF_LOG_2PI, bounded, unbounded
+from likely.core.numerics import (
+    HALF_LOG_2PI,
+    bounded,
+    largest,
+    unbounded,
+)
 from likely.core.rows import weighted_mean
 from likely.families.counts import count_of
 from likely.families.family import AbstractFamily
@@ -102,7 +107,8 @@ class MultivariateNormal(AbstractFamily):
     ) -> Float[Array, "*n"]:
         """log p = −½ d log 2π − Σ log diag L − ½ |W(y − μ)|²."""
         d = self.n_outputs
-        z = jnp.einsum("...ij,...j->...i", self._whiten(eta), y - eta[..., :d])
+        gap = _limited(y - eta[..., :d], 2.2)  # so that products with W are finite
+        z = _limited(jnp.einsum("...ij,...j->...i", self._whiten(eta), gap), 2.0)
         logs = bounded(eta[..., d : 2 * d])
         return -d * HALF_LOG_2PI - logs.sum(-1) - 0.5 * jnp.sum(z**2, -1)
 
@@ -110,13 +116,13 @@ class MultivariateNormal(AbstractFamily):
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n d"]
     ) -> Float[Array, "*n d"]:
         """The cdf Φ((y_j − μ_j) / √Σ_jj) of each output."""
-        return ndtr((y - eta[..., : self.n_outputs]) / self._scales(eta))
+        return ndtr((y - eta[..., : self.n_outputs]) / self.scales(eta))
 
     def quantile(
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n d"]
     ) -> Float[Array, "*n d"]:
         """The quantile μ_j + √Σ_jj Φ⁻¹(q) of each output."""
-        return eta[..., : self.n_outputs] + self._scales(eta) * ndtri(q)
+        return eta[..., : self.n_outputs] + self.scales(eta) * ndtri(q)
 
     def mode(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n d"]:
         """The mode μ."""
@@ -132,6 +138,12 @@ class MultivariateNormal(AbstractFamily):
             whiten = whiten.at[..., *jnp.tril_indices(d, -1)].set(eta[..., 2 * d :])
         return whiten
 
-    def _scales(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n d"]:
+    def scales(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n d"]:
         """The standard deviation √Σ_jj of each output."""
         return jnp.sqrt(jnp.sum(self.theta(eta)["scale_tril"] ** 2, -1))
+
+
+def _limited(z: Float[Array, "*n d"], power: float) -> Float[Array, "*n d"]:
+    """z within the bounds in which its power is finite."""
+    bound = largest(z, power)
+    return jnp.clip(z, -bound, bound)

@@ -2,20 +2,20 @@ r"""The negative binomial family: counts with extra variance."""
 
 from typing import Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import betainc, gammaln
 from jaxtyping import Array, Float, Num
 from numpyro import distributions
 
-from likely.core.numerics import log_rising
+from likely.core.numerics import deviance, largest, softplus, stirling
 from likely.core.rows import weighted_mean
 from likely.families.concentration import AbstractConcentration
-from likely.families.counts import not_whole
+from likely.families.counts import count_term, not_whole
+from likely.families.incomplete import beta_cdf
 from likely.families.inversion import discrete_quantile, normal_guess
 from likely.families.links import column, log_positive, positive, stack
 from likely.families.maximum import maximum
-from likely.families.poisson import poisson_cdf
 
 
 class NegativeBinomial(AbstractConcentration):
@@ -66,24 +66,25 @@ class NegativeBinomial(AbstractConcentration):
     def log_prob(
         self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """log p = R(r, y) − log y! + y log μ − (r + y) log(1 + μ/r)."""
+        """log p, by the divergences of r and y from their shares of r + y."""
         y, log_mean = y.astype(eta.dtype), log_positive(eta, 0)
         log_r = log_positive(eta, 1, self.concentration)
-        r = jnp.exp(log_r)
-        shape = log_rising(r, y) - gammaln(y + 1)
-        return shape + y * log_mean - (r + y) * jnp.log1p(jnp.exp(log_mean - log_r))
+        mean, r = jnp.exp(log_mean), jnp.exp(log_r)
+        share = jax.nn.sigmoid(log_r - log_mean)  # r / (r + μ)
+        gap, rest = (y - mean) * share, jax.nn.sigmoid(log_mean - log_r)
+        log_y = jnp.log(jnp.where(y > 0, y, 1.0))
+        growth = jnp.where(y > 0, softplus(log_y - log_r), 0.0)  # log(1 + y/r)
+        log_ratio = softplus(log_mean - log_r) - growth
+        failures = deviance(r, (r + y) * share, -gap, log_ratio)
+        shape = stirling(r + y) - stirling(r) - 0.5 * growth - failures
+        return shape + count_term(y, (r + y) * rest, gap, log_mean - log_ratio)
 
     def cdf(self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
-        """The cdf I(p; r, ⌊y⌋ + 1); for large r the Poisson cdf and its first correction."""
-        mean, r = positive(eta, 0), positive(eta, 1, self.concentration)
-        k = jnp.clip(jnp.floor(y), 0.0, 1e15).astype(mean.dtype)
-        poisson = mean**2 < 1e-5 * r
-        beta_r = jnp.where(poisson, 1.0, r)
-        beta = betainc(beta_r, k + 1, beta_r / (beta_r + mean))
-        rate = jnp.where(poisson, mean, 1.0)
-        mass = jnp.exp(k * jnp.log(rate) - rate - gammaln(k + 1))
-        limit = poisson_cdf(rate, k) - rate * (k - rate) * mass / (2 * r)
-        inside = jnp.where(poisson, limit, beta)
+        """The cdf I(p; r, ⌊y⌋ + 1), the incomplete beta function at p = r/(r + μ)."""
+        log_mean = log_positive(eta, 0)
+        log_r = log_positive(eta, 1, self.concentration)
+        k = jnp.clip(jnp.floor(y).astype(eta.dtype), 0.0, largest(log_r))
+        inside = beta_cdf(jnp.exp(log_r), k + 1, log_r - log_mean)[0]
         return jnp.where(y < 0, 0.0, jnp.where(jnp.isinf(y), 1.0, inside))
 
     def quantile(

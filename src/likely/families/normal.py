@@ -1,6 +1,6 @@
 r"""The normal family: fixed, shared or modelled scale."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -23,6 +23,7 @@ class Normal(AbstractLocationScale):
     """
 
     scale: np.ndarray | None
+    power: ClassVar[int] = 2
 
     def __init__(self, scale: float | int | None = None):
         self.scale = fixed(scale, "scale")

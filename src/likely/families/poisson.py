@@ -5,13 +5,12 @@ from typing import Any, ClassVar
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaln
 from jaxtyping import Array, Float, Num
 from numpyro import distributions
 
 from likely.core.numerics import bounded
 from likely.core.rows import weighted_mean
-from likely.families.counts import not_whole
+from likely.families.counts import count_term, not_whole
 from likely.families.family import AbstractFamily
 from likely.families.incomplete import gamma_cdf
 from likely.families.inversion import discrete_quantile, normal_guess
@@ -56,9 +55,10 @@ class Poisson(AbstractFamily):
     def log_prob(
         self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]
     ) -> Float[Array, "*n"]:
-        """log p = y log λ − λ − log y!."""
-        rho = bounded(eta[..., 0])
-        return y * rho - jnp.exp(rho) - gammaln(y + 1.0)
+        """log p = y log λ − λ − log y!, by the divergence of y from λ."""
+        rho, y = bounded(eta[..., 0]), y.astype(eta.dtype)
+        rate = jnp.exp(rho)
+        return count_term(y, rate, y - rate, rho)
 
     def cdf(self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
         """P(Y ≤ y) = Q(⌊y⌋ + 1, λ), the upper incomplete gamma function."""

@@ -20,10 +20,18 @@ from likely.core.random import key_of
 from likely.core.rows import pad_rows, size_class
 from likely.families.bernoulli import Bernoulli
 from likely.families.categorical import Categorical
+from likely.families.crps_formulas import closed_crps
 from likely.families.family import AbstractFamily
+from likely.families.outputs import outputs_of
+from likely.families.prediction import (
+    BOTH,
+    DENSITY,
+    PROBABILITIES,
+    AbstractPrediction,
+)
 
 
-class Predictive:
+class Predictive(AbstractPrediction):
     """The distribution p(y | x) of each of n rows.
 
     Args:
@@ -83,11 +91,11 @@ class Predictive:
         return self.probs if self._is_class else self._ask("mean")
 
     @property
-    def std(self) -> np.ndarray:
-        """Standard deviation of y (of the indicator of each class, for classes)."""
+    def var(self) -> np.ndarray:
+        """The variance of y (of the indicator of each class, for classes)."""
         if self._is_class:
-            return np.sqrt(self.probs * (1 - self.probs))
-        return np.sqrt(self._ask("variance"))
+            return self.probs * (1 - self.probs)
+        return self._ask("variance")
 
     @property
     def mode(self) -> np.ndarray:
@@ -118,28 +126,37 @@ class Predictive:
         y = self._rows(self._encode(y), "y")
         return np.where(np.isnan(y), np.nan, self._ask("cdf", y))
 
-    def quantile(self, q: Any) -> np.ndarray:
-        """The smallest y with P(Y ≤ y) ≥ q; `q` for all rows, or for each."""
-        q = np.asarray(q, np.float64)
-        if not ((q >= 0) & (q <= 1)).all():
-            raise InputError("q must lie between 0 and 1; it is a probability.")
-        if self.family.multivariate and q.shape == (len(self),):
-            q = q[:, None]
-        return self._decode(self._ask("quantile", self._rows(q, "q")))
-
-    def interval(self, coverage: float | int = 0.9) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper ends of the central interval of this coverage."""
-        if not 0 <= coverage <= 1:
-            raise InputError(f"coverage is {coverage}; give a number from 0 to 1.")
-        tail = (1 - coverage) / 2
-        return self.quantile(tail), self.quantile(1 - tail)
-
     def sample(self, n: int = 1, *, random_state: Any = None) -> np.ndarray:
         """(n, rows, ...) independent draws; the first are those of a smaller sample."""
         with float64():
             keys = jax.random.split(key_of(random_state), size_class(n))
             draws = _sample(self.family, pad_rows(self.eta), keys)
             return self._decode(np.asarray(draws)[:n, : len(self)])
+
+    def _quantile(self, q: np.ndarray) -> np.ndarray:
+        """The quantile of each row (and output) at its own level."""
+        q = q[:, None] if self.family.multivariate else q
+        return self._decode(self._ask("quantile", self._rows(q, "q")))
+
+    def _take(self, rows: np.ndarray) -> "Predictive":
+        return Predictive(self.family, self.eta[rows], self.classes)
+
+    def _outputs(self) -> "list[Predictive] | None":
+        """The distribution of each output on its own."""
+        if not self.family.multivariate:
+            return None
+        return [Predictive(*output) for output in outputs_of(self.family, self.eta)]
+
+    @property
+    def _kind(self) -> str:
+        """Whether y has a density, probabilities, or outputs of either."""
+        kinds = {family.discrete for family in getattr(self.family, "families", ())}
+        if len(kinds) == 2:
+            return BOTH
+        return PROBABILITIES if True in kinds or self.discrete else DENSITY
+
+    def _closed_crps(self, y: np.ndarray) -> np.ndarray | None:
+        return closed_crps(self, y)
 
     @property
     def _is_class(self) -> bool:

@@ -12,7 +12,14 @@ from likely.core.numerics import HALF_LOG_2PI, log1p_square, log_rising
 from likely.families.family import AbstractFamily
 from likely.families.incomplete import student_cdf
 from likely.families.inversion import continuous_quantile
-from likely.families.links import column, fixed, log_positive, positive, stack
+from likely.families.links import (
+    column,
+    fixed,
+    log_positive,
+    positive,
+    scaled,
+    stack,
+)
 from likely.families.maximum import maximum
 from likely.families.weighted import weighted_median
 
@@ -80,9 +87,9 @@ class StudentT(AbstractFamily):
         log_scale = log_positive(eta, 1, self.scale)
         log_df = log_positive(eta, self.n_eta - 1, self.df)
         df = jnp.exp(log_df)
-        u = (y - eta[..., 0]) * jnp.exp(-log_scale) * jnp.exp(-0.5 * log_df)
+        spread = log1p_square(y - eta[..., 0], log_scale + 0.5 * log_df)
         constant = log_rising(0.5 * df, jnp.full_like(df, 0.5)) - HALF_LOG_2PI
-        return constant - log_scale - 0.5 * (df + 1) * log1p_square(u)
+        return constant - log_scale - 0.5 * (df + 1) * spread
 
     def cdf(self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
         """The cdf, by the incomplete beta function."""
@@ -96,12 +103,14 @@ class StudentT(AbstractFamily):
         theta = self.theta(eta)
         df, tail = theta["df"], jnp.minimum(q, 1 - q)
         normal = ndtri(tail) ** 2 / jnp.maximum(df - 0.5, 0.5 * df)
-        guess = -jnp.sqrt(df * jnp.expm1(jnp.minimum(normal, 600.0)))
+        most = jnp.finfo(df.dtype).max
+        growth = jnp.expm1(jnp.minimum(normal, 0.9 * np.log(most)))
+        guess = -jnp.minimum(jnp.sqrt(df) * jnp.sqrt(growth), most)
         zero = jnp.zeros_like(guess)
-        far = zero - jnp.finfo(zero.dtype).max
+        far = zero - most
         z = continuous_quantile(lambda z: student_cdf(df, z), tail, guess, far, zero)
         z = jnp.where(tail > 0, jnp.where(tail < 0.5, z, 0.0), -jnp.inf)
-        return theta["loc"] + theta["scale"] * jnp.where(q > 0.5, -z, z)
+        return theta["loc"] + scaled(theta["scale"], jnp.where(q > 0.5, -z, z))
 
     def mode(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n"]:
         """The mode μ."""

@@ -102,7 +102,7 @@ class Weibull(AbstractConcentration):
 
 def _exp(z: Array) -> Array:
     """e^z, finite also where it would overflow: the density is zero there anyway."""
-    return jnp.exp(jnp.minimum(z, 0.99 * np.log(np.finfo(z.dtype).max)))
+    return jnp.exp(jnp.minimum(z, 0.912 * np.log(np.finfo(z.dtype).max)))
 
 
 def _log_power_mean(logs: Array, w: Array, k: Array) -> Array:

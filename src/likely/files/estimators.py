@@ -8,8 +8,8 @@ from likely.files.declared import check
 from likely.files.objects import class_in, is_estimator, refuse_unknown, values_in
 from likely.files.walk import Kind, Loading, Node, Saving
 
-FITTED = re.compile(r"[a-zA-Z]\w*_|_sklearn_output_config")
-"""Names of attributes that `fit` (or `set_output`) may set."""
+FITTED = re.compile(r"[a-zA-Z]\w*_|_sklearn_output_config|_formula")
+"""Names of attributes that `fit` (or `set_output`, or `from_formula`) may set."""
 
 
 def _encode_estimator(value: Any, walk: Saving) -> dict[str, Node]:

@@ -18,6 +18,8 @@ from likely.files.strict import MAX_DEPTH
 Node = Any
 """JSON, as Python's parser gives it."""
 _INT64 = 2**63
+MAX_PADDING = 2**26
+"""Bytes of padding that the arrays of one file may have altogether."""
 
 
 class Kind(NamedTuple):
@@ -39,6 +41,7 @@ class AbstractWalk(ABC):
     def __init__(self, kinds: Mapping[str, Kind], tensors: dict[str, np.ndarray]):
         self.kinds, self.tensors = kinds, tensors
         self.steps: list[str] = []
+        self.padding_left = MAX_PADDING
 
     @abstractmethod
     def _convert(self, value: Any, /) -> Any:

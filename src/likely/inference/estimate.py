@@ -33,6 +33,7 @@ class Estimate(eqx.Module):
         condition: the condition number σ₁/σ_p of the design.
         kind: "t" or "z", the distribution of the statistics.
         tail_variance: the variance of the logarithm of a fitted dispersion.
+        wald: bᵀC⁻¹b of all columns, where it is known to more digits than C gives.
     """
 
     coefficients: Float[np.ndarray, " q"]
@@ -48,6 +49,7 @@ class Estimate(eqx.Module):
     condition: float = float("nan")
     kind: str = "z"
     tail_variance: float = 0.0
+    wald: float | None = None
 
     @property
     def df_model(self) -> int:
@@ -123,5 +125,6 @@ class Estimate(eqx.Module):
         """Wald's F of all columns, bᵀC⁻¹b / q, and its p-value."""
         rows = np.flatnonzero(self.slopes)
         b, C = self.coefficients[rows], self.covariance[np.ix_(rows, rows)]
-        statistic = float(b @ np.linalg.solve(C, b)) / len(b)
+        wald = b @ np.linalg.solve(C, b) if self.wald is None else self.wald
+        statistic = float(wald) / len(b)
         return statistic, float(stats.f.sf(statistic, len(b), self.df_residual))

@@ -11,10 +11,10 @@ import numpy as np
 
 from likely import families
 from likely.base.density import Density
-from likely.base.marginal import fit_marginal
-from likely.base.settings import one_of, store
+from likely.base.marginal import family_of, fit_marginal, for_columns
+from likely.base.settings import store
 from likely.core.checks import InputError
-from likely.families import AbstractFamily, MultivariateNormal, Predictive, Product
+from likely.families import AbstractFamily, MultivariateNormal, Predictive
 
 FAMILIES = {
     "exponential": families.Exponential,
@@ -92,20 +92,6 @@ class FamilyDensity(Density):
 
 def _row_family(given: Any, d: int) -> AbstractFamily:
     """The family of a row of d columns."""
-    if isinstance(given, str):
-        one_of("family", given, FAMILIES)
-        if given == "normal" and d > 1:
-            return MultivariateNormal(d)
-        given = FAMILIES[given]()
-    if not isinstance(given, AbstractFamily):
-        raise InputError(
-            f"family is {given!r}; give one of {', '.join(FAMILIES)}, or a family of "
-            "likely.families."
-        )
-    if given.multivariate:
-        if given.n_outputs != d:
-            raise InputError(
-                f"family has {given.n_outputs} outputs, but X has {d} columns."
-            )
-        return given
-    return given if d == 1 else Product(*[given] * d)
+    if isinstance(given, str) and given == "normal" and d > 1:
+        return MultivariateNormal(d)
+    return for_columns(family_of(given, FAMILIES), d, "X")

@@ -13,6 +13,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from likely.core.linalg import weighted_gram
+from likely.families.bernoulli import Bernoulli
+from likely.objectives.nll import check_eta
 from likely.typing import Batch, Key, LinearModel, State
 
 
@@ -31,7 +33,9 @@ class FirthLikelihood(eqx.Module):
         state: State = None,
     ) -> tuple[Float[Array, ""], State]:
         """The objective, in nats per unit of weight."""
-        A, z = model.design(batch.x), model(batch.x)[0][:, 0]
+        A, eta = model.design(batch.x), model(batch.x)[0]
+        check_eta(Bernoulli(), eta, batch.y)
+        z = eta[:, 0]
         nll = batch.w @ (jax.nn.softplus(z) - batch.y * z)
         h = jax.nn.sigmoid(z)
         H = weighted_gram(A, batch.w * h * (1 - h)) + jnp.diag(self.empty)

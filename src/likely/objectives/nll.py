@@ -7,9 +7,13 @@ in nats per unit of weight. Without a prior, minimising it is minimising the emp
 risk, and the KL divergence from the empirical distribution to the model.
 """
 
+from typing import Any
+
 import equinox as eqx
+import numpy as np
 from jaxtyping import Array, Float
 
+from likely.core.checks import InputError, concrete
 from likely.families.family import AbstractFamily
 from likely.objectives.priors import AbstractPrior
 from likely.objectives.rows import Normalisation
@@ -34,10 +38,18 @@ class NegativeLogLikelihood(eqx.Module):
         cls, family: AbstractFamily, data: Batch, prior: AbstractPrior | None = None
     ) -> "NegativeLogLikelihood":
         """The objective for these data."""
+        if concrete(data):
+            cls.check(family, data)
         return cls(family, prior, Normalisation.of(data))
+
+    @staticmethod
+    def check(family: AbstractFamily, data: Batch) -> None:
+        """Refuse observations that the family cannot have."""
+        family.check(np.asarray(data.y), np.asarray(data.w))
 
     def pointwise(self, eta: Float[Array, "n k"], y: Array) -> Float[Array, " n"]:
         r"""The negative log-likelihood of each observation, $-\log p(y_i \mid η_i)$."""
+        check_eta(self.family, eta, y)
         return -self.family.log_prob(eta, y)
 
     def penalty(self, model: Model) -> Float[Array, ""]:
@@ -72,3 +84,19 @@ class NegativeLogLikelihood(eqx.Module):
         if self.prior is None:
             return model
         return self.prior.prox(model, step / self.rows.total_weight)
+
+
+def check_eta(family: AbstractFamily, eta: Any, y: Any) -> None:
+    """Refuse η without exactly `family.n_eta` numbers for each observation.
+
+    Only shapes are looked at, so η and y may be traced, or shapes without values.
+    """
+    name, k = type(family).__name__, family.n_eta
+    shape = (*(y.shape[:-1] if family.multivariate else y.shape), k)
+    if eta.shape != shape:
+        numbers = "1 number" if k == 1 else f"{k} numbers"
+        raise InputError(
+            f"the model gives η of shape {eta.shape}, but {name} needs shape {shape}: "
+            f"{numbers} for each observation. Give the model {k} output{'s'[: k > 1]}, "
+            "or another family; `models.Shared` adds numbers that all rows share."
+        )

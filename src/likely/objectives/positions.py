@@ -1,9 +1,12 @@
 r"""The likelihood where each position of an image or sequence has its own outcome."""
 
 import equinox as eqx
+import numpy as np
 from jaxtyping import Array, Float
 
-from likely.objectives.nll import NegativeLogLikelihood
+from likely.core.checks import InputError, concrete
+from likely.objectives.nll import NegativeLogLikelihood, check_eta
+from likely.objectives.rows import Normalisation
 from likely.typing import Batch, Key, Model, State
 
 
@@ -19,12 +22,31 @@ class PositionLikelihood(eqx.Module):
     @classmethod
     def of(cls, family, data: Batch, prior=None) -> "PositionLikelihood":
         """The objective for these data."""
-        return cls(NegativeLogLikelihood.of(family, data, prior))
+        if concrete(data):
+            cls.check(family, data)
+        return cls(NegativeLogLikelihood(family, prior, Normalisation.of(data)))
+
+    @staticmethod
+    def check(family, data: Batch) -> None:
+        """Refuse outcomes that the family cannot have, naming the first row."""
+        y = np.asarray(data.y)
+        flat = y.reshape(-1, y.shape[-1]) if family.multivariate else y.ravel()
+        bad = (
+            family.outside(flat).reshape(len(y), -1) & (np.asarray(data.w) > 0)[:, None]
+        )
+        if bad.any():
+            row, position = np.argwhere(bad)[0]
+            value = flat.reshape(*bad.shape, *flat.shape[1:])[row, position]
+            raise InputError(
+                f"y has {value} in row {row}, position {position}, but "
+                f"{type(family).__name__} needs {family.needs}. {family.remedy}"
+            )
 
     def pointwise(
         self, eta: Float[Array, "n *positions k"], y: Array
     ) -> Float[Array, " n"]:
         """The mean negative log-likelihood over the positions of each row."""
+        check_eta(self.likelihood.family, eta, y)
         nats = -self.likelihood.family.log_prob(eta, y)
         return nats.reshape(len(nats), -1).mean(1)
 

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from likely.core.checks import InputError
 from likely.objectives.priors import AbstractPrior
 from likely.objectives.rows import Normalisation
 from likely.typing import Batch, Key, Model, State
@@ -57,8 +58,13 @@ class SurrogateLoss(eqx.Module):
         """The objective for these data."""
         return cls(loss, prior, Normalisation.of(data))
 
-    def pointwise(self, eta: Float[Array, "n 1"], y: Array) -> Float[Array, " n"]:
+    def pointwise(self, eta: Float[Array, "n k"], y: Array) -> Float[Array, " n"]:
         """The loss of each row."""
+        if eta.shape != (len(y), 1):
+            raise InputError(
+                f"the model gives η of shape {eta.shape}, but a margin needs shape "
+                f"{(len(y), 1)}; give the model one output."
+            )
         return self.loss(margin(eta[:, 0], y))
 
     def penalty(self, model: Model) -> Float[Array, ""]:

@@ -1,11 +1,15 @@
 from .checkpoint_timeline import checkpoint_timeline as checkpoint_timeline
 from .computation_graph import computation_graph as computation_graph
 from .dependence import dependence as dependence
+from .history import history as history
 from .images import images as images
 from .importances import importances as importances
 from .margin import margin as margin
 from .partial_effects import partial_effects as partial_effects
 from .path import path as path
+from .reliability import reliability as reliability
+from .residuals import residuals as residuals
+from .roc import roc as roc
 from .signal_profile import signal_profile as signal_profile
 from .trace import trace as trace
 from .tree import tree as tree

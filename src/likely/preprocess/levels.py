@@ -60,6 +60,11 @@ def in_order(categories: Sequence[str]) -> list[str]:
 def codes_among(levels: Levels, categories: Sequence[str]) -> np.ndarray:
     """(n,) each row's index in `categories`, or else MISSING or UNKNOWN."""
     index = {category: i for i, category in enumerate(categories)}
+    flags = {"true": "1", "false": "0"}  # of either type
+    if set(categories) <= set(flags.values()):
+        index |= {t: index[n] for t, n in flags.items() if n in index}
+    elif set(categories) <= set(flags):
+        index |= {n: index[t] for t, n in flags.items() if t in index}
     table = [index.get(category, UNKNOWN) for category in levels.categories]
     return np.array([*table, MISSING], np.int32)[levels.codes]
 

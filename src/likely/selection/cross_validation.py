@@ -75,7 +75,7 @@ class CrossValidation:
 def cross_validate(
     estimator: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     grid: Mapping[str, Any] | None = None,
     cv: Any = 5,
@@ -85,7 +85,7 @@ def cross_validate(
     """Fit every setting of a grid on every fold, and judge it on the rows held out.
 
     The estimator is left as it is: copies are fitted. A prediction is judged by
-    `nll` (for models of ours: at the fitted parameters); a classifier without it by its
+    `nll`, that of its `predict_dist`; a classifier without it by its
     `predict_proba`. A regressor that predicts numbers only is the mean of a normal
     distribution; its scale is the error on five inner folds of the training rows (the
     errors on the rows it was fitted to would be too small), so each fit is six.
@@ -93,7 +93,7 @@ def cross_validate(
     Args:
         estimator: any predictor of `likely` or scikit-learn, or a pipeline.
         X: (n, d) inputs: an array, a sparse matrix or a frame.
-        y: (n,) targets.
+        y: (n,) targets; a model made by `from_formula` has them in the frame.
         grid: values of parameters, such as `{"alpha": [0.1, 1.0]}`; of the steps of a
             pipeline `{"ridge__alpha": [0.1, 1.0]}`. Every combination is a setting.
         cv: the number of folds, a scikit-learn splitter, or an iterable of splits.
@@ -101,12 +101,13 @@ def cross_validate(
         groups: what each row belongs to, for splitters such as `GroupKFold`.
     """
     params = _settings(estimator, grid or {})
+    y = _targets(estimator, X, sample_weight) if y is None else y
     w = weights_of(sample_weight, len(y))
     targets = np.asarray(fill_absent_targets(y, w))
     classes = bool(is_classifier(estimator))
-    splits = cv_splits(cv, targets, X, classes=classes, groups=groups)
+    splits = cv_splits(cv, targets, X, classes=classes, groups=groups, w=w)
     check_folds(splits, w)
-    train = complementary_weights(splits, len(w))
+    train = complementary_weights(splits, w)
     if train is not None:
         fits = _fit_as_program(estimator, (X, y, sample_weight), params, train)
         if fits is not None:
@@ -115,6 +116,16 @@ def cross_validate(
     rows = TableRows(X, targets, w, None if groups is None else np.asarray(groups))
     nll = [refit_on_folds(_with(estimator, p), rows, splits, labels) for p in params]
     return CrossValidation(params, np.array(nll), None)
+
+
+def _targets(estimator: Any, X: Any, sample_weight: Any) -> np.ndarray:
+    """The targets that the formula of a model names."""
+    formula = getattr(estimator, "formula", None)
+    if formula is None:
+        raise InputError(
+            "y is None; only a model made by from_formula has its targets in the frame."
+        )
+    return formula.response(X, weights_of(sample_weight, len(X)))
 
 
 def _settings(estimator: Any, grid: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -146,16 +157,17 @@ def _fit_as_program(
     estimator: Any,
     data: tuple[Any, Any, Any],
     params: list[dict[str, Any]],
-    train: Float[np.ndarray, "j n"],
+    train: Float[np.ndarray, "j p"],
 ) -> tuple[PyTree, Float[np.ndarray, "m j"]] | None:
     """φ and held-out nats of all fits from one program, or None where there is none.
 
-    There is none for estimators without a pure core, for parameters that are not its
-    numbers, where y has no distribution or one for each pixel, and where the estimator
-    changes the weights (`class_weight`): they depend on the training rows, and the rows
-    held out are judged without them.
+    There is none for estimators without a pure core, for formulas (which learn levels and
+    knots from the training rows), for parameters that are not its numbers, where y has no
+    distribution or one for each pixel, and where the estimator changes the weights
+    (`class_weight`): they depend on the training rows, and the rows held out are judged
+    without them.
     """
-    if not hasattr(estimator, "_problem"):
+    if not hasattr(estimator, "_problem") or getattr(estimator, "formula", None):
         return None
     hypers = _numeric_settings(estimator, params)
     if hypers is None:
@@ -171,7 +183,7 @@ def _fit_as_program(
         return None
     family.check(batch.y, batch.w)
     key = key_of(getattr(model, "random_state", 0))
-    return held_out_fits(problem, key, hypers, train)
+    return held_out_fits(problem.present(), key, hypers, train)
 
 
 def _numeric_settings(

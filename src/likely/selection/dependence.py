@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from likely.base.features import Inputs
 from likely.base.rows import weights_of
 from likely.core.checks import InputError
 
@@ -27,7 +28,7 @@ class PartialDependence(NamedTuple):
 def partial_dependence(
     estimator: Any,
     X: Any,
-    feature: int | np.integer,
+    feature: int | np.integer | str,
     *,
     points: int = 50,
     grid: Any = None,
@@ -37,29 +38,32 @@ def partial_dependence(
 
     Args:
         estimator: a fitted predictor.
-        X: (n, d) rows to average over.
-        feature: the number of the column.
-        points: the length of the grid, from the 1st to the 99th percentile.
+        X: (n, d) rows to average over: an array, or a frame like that of the fit.
+        feature: the number of the column, or its name.
+        points: the length of the grid, from the 1st to the 99th percentile; the grid of
+            a column of words is all that occur.
         grid: the values to use instead.
         sample_weight: how often each row counts.
     """
-    X = np.array(X, dtype=np.float64)
     w = weights_of(sample_weight, len(X))
-    X, w = X[w > 0], w[w > 0]
-    if grid is None:
-        known = X[np.isfinite(X[:, feature]), feature]
-        if not len(known):
-            raise InputError(f"column {feature} has no number; give a grid.")
-        grid = np.unique(known)
-        if len(grid) > points:
-            low, high = np.quantile(known, [0.01, 0.99])
-            grid = np.linspace(low, high, points)
-    grid = np.asarray(grid, dtype=np.float64)
+    rows = Inputs(X, estimator, np.flatnonzero(w))
+    j, w = rows.number(feature), w[w > 0]
+    grid = _grid(rows.values(j), points, feature) if grid is None else np.asarray(grid)
     predict = getattr(estimator, "predict_proba", None) or estimator.predict
-    rows = []
-    for value in grid:
-        X[:, feature] = value
-        rows.append(predict(X))
-    predictions = np.stack(rows, axis=1)
+    predictions = np.stack([predict(rows.replaced(j, v)) for v in grid], axis=1)
     mean = np.tensordot(w / w.sum(), predictions, 1)
     return PartialDependence(grid, mean, predictions)
+
+
+def _grid(values: np.ndarray, points: int, feature: Any) -> np.ndarray:
+    """The values that occur, or where they are many numbers, a grid between them."""
+    if values.dtype == object:
+        return np.array(sorted({v for v in values if v is not None and v == v}))
+    known = values[np.isfinite(values)]
+    if not len(known):
+        raise InputError(f"column {feature!r} has no number; give a grid.")
+    grid = np.unique(known)
+    if len(grid) > points:
+        low, high = np.quantile(known, [0.01, 0.99])
+        grid = np.linspace(low, high, points)
+    return grid

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from likely.base.features import Inputs
 from likely.base.rows import weights_of
 from likely.core.checks import InputError
 from likely.evaluate import mean_score
@@ -43,20 +44,22 @@ def permutation_importance(
     Args:
         estimator: a fitted predictor. The loss is −log p(y | x) in nats if it has
             distributions; else the squared error, or for classes the error rate.
-        X: (n, d) inputs of rows that it was not fitted to.
+        X: (n, d) inputs of rows that it was not fitted to: an array, or a frame like that
+            of the fit.
         y: (n,) their targets.
         repeats: shuffles of each column.
         sample_weight: how often each row counts.
         random_state: a seed for the shuffles.
     """
-    X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
-    n, d = X.shape
+    y, w = np.asarray(y), weights_of(sample_weight, len(y))
+    rows = Inputs(X, estimator, np.flatnonzero(w))
+    y, w = y[w > 0], w[w > 0]
+    n, d = rows.shape
     if n < 2:
         raise InputError("one row cannot be shuffled; give at least two.")
-    w = weights_of(sample_weight, n)
-    X, y, w = X[w > 0], y[w > 0], w[w > 0]
     increases = loss_increases(
-        lambda rows: _losses(estimator, rows, y), X, range(d), _shuffled,
+        lambda table: _losses(estimator, table, y), rows.table, range(d),
+        lambda _, j, order: rows.shuffled(j, order),
         repeats=repeats, random_state=random_state,
     )  # fmt: skip
     scores = [mean_score(rows, w) for rows in increases.mean(axis=1)]
@@ -96,14 +99,7 @@ def loss_increases(
     return increases
 
 
-def _shuffled(X: np.ndarray, j: int, order: np.ndarray) -> np.ndarray:
-    """The rows with column j in another order."""
-    X = X.copy()
-    X[:, j] = X[order, j]
-    return X
-
-
-def _losses(estimator: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _losses(estimator: Any, X: Any, y: np.ndarray) -> np.ndarray:
     """The loss of each row."""
     if has_distribution(estimator):
         return -estimator.predict_dist(X).log_prob(y)

@@ -15,8 +15,9 @@ from sklearn.base import is_classifier
 
 from likely.base.labels import class_family
 from likely.base.predictor import Predictor
+from likely.base.rows import Rows
 from likely.core.checks import InputError
-from likely.evaluate.cross_validation import cv_splits
+from likely.evaluate.cross_validation import Splits, check_folds, cv_splits
 from likely.families import Mixed, mix
 from likely.selection.members import (
     distribution_of,
@@ -49,13 +50,15 @@ class AbstractMixture(Predictor, ABC):
         names, members = _named(self.estimators)
         if len({bool(is_classifier(m)) for m in members}) > 1:
             raise InputError("some members are classifiers and some are not.")
-        X, y, w = self._rows(X, y, sample_weight)
+        rows = self._rows(X, y, sample_weight)
         if self._predicts_classes:
-            y = self.classes_[y.astype(int)]
+            rows = rows._replace(y=self.classes_[rows.y.astype(int)])
+        X, y, w = rows.present()
         given = None if sample_weight is None else w
         held_out, scales = None, np.ones(len(members))
         if self._needs_folds or any(is_point_regressor(m) for m in members):
-            held_out, scales = self._held_out(members, X, y, given)
+            splits = self._splits(rows)
+            held_out, scales = self._held_out(members, splits, X, y, given)
         self.scales_ = scales
         self.weights_ = self._weigh(held_out, w)
         self.names_ = list(names)
@@ -94,12 +97,24 @@ class AbstractMixture(Predictor, ABC):
     def _predicts_classes(self) -> bool:
         return bool(is_classifier(_named(self.estimators)[1][0]))
 
+    def _splits(self, rows: Rows) -> Splits:
+        """The folds, as indices among the present rows."""
+        classes = self._predicts_classes
+        splits = cv_splits(self.cv, rows.y, rows.X, classes=classes, w=rows.w)
+        check_folds(splits, rows.w)
+        here, place = rows.is_present, np.cumsum(rows.is_present) - 1
+        return [(place[a[here[a]]], place[b[here[b]]]) for a, b in splits]
+
     def _held_out(
-        self, members: Sequence[Any], X: np.ndarray, y: np.ndarray, w: Any
+        self,
+        members: Sequence[Any],
+        splits: Splits,
+        X: np.ndarray,
+        y: np.ndarray,
+        w: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
         """(n, m) held-out log-likelihoods, and the error scales of point regressors."""
         classes = self.classes_ if self._predicts_classes else None
-        splits = cv_splits(self.cv, y, X, classes=classes is not None)
         row_w = np.ones(len(y)) if w is None else w
         log_probs = np.full((len(y), len(members)), np.nan)
         scales = np.ones(len(members))

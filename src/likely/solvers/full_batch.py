@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
+from likely.core.forks import check_not_forked
 from likely.core.rows import fill_absent
 from likely.solvers.flat import record, unflatten_path
 from likely.typing import (
@@ -41,6 +42,7 @@ class AbstractFullBatch(eqx.Module):
         self, objective, model, data: Batch, *, key: Key | None, state: State = None
     ) -> Solution:
         """Minimise the objective over the parameters of the model."""
+        check_not_forked()
         options = {"key": key, "state": state, "capacity": self.trace_length()}
         return _minimize(self, objective, model, data, options)
 

@@ -12,6 +12,7 @@ import numpy as np
 import likely as lk
 from likely.core.checks import InputError
 from likely.estimators.linear.null import FAMILIES
+from likely.estimators.linear.penalty import MIN_LOGIT_PRECISION
 from likely.preprocess import NaturalSpline
 from likely.workbench import costs
 
@@ -100,8 +101,16 @@ def _null(problem: Problem) -> Any:
     return lk.NullRegressor(problem.family)
 
 
+def _unpenalised(problem: Problem) -> Any:
+    """Maximum likelihood as far as it exists: separated classes need a weak prior."""
+    if problem.is_class:
+        return _linear(problem, alpha=MIN_LOGIT_PRECISION)
+    if problem.d + 2 > problem.n / 2:
+        return "there are too many columns for a linear model without a penalty"
+    return _linear(problem, alpha=1e-6)
+
+
 def _linear(problem: Problem, **settings: Any) -> Any:
-    settings = {"alpha": 1e-6} | settings
     if problem.is_class:
         return lk.LogisticRegression(**settings)
     if problem.family in GLMS:
@@ -138,6 +147,10 @@ def _by_cv(
             scale = 1 if problem.family in GLMS else problem.n
             alphas = None if strengths == 40 else (scale * grid).tolist()
             settings = {"alpha": "cv", "alphas": alphas, "cv": folds, "basis": basis}
+            if problem.is_class and basis is None:  # safe where classes are separated
+                least = MIN_LOGIT_PRECISION
+                grid = np.geomspace(10 * problem.n, least, min(strengths, 13))
+                settings["alphas"] = grid.tolist()
             if on_counts:
                 return _on_scale(problem, lk.PoissonRegressor(**settings))
             return _linear(problem, **settings)
@@ -260,7 +273,7 @@ def _network(problem: Problem) -> Any:
 
 CANDIDATES = (
     Candidate("null", "null model", _null),
-    Candidate("linear", "linear model", _linear),
+    Candidate("linear", "linear model", _unpenalised),
     Candidate("penalised", "penalised linear model", _penalised),
     Candidate("spline", "smooth curves", _spline),
     Candidate("neighbors", "nearest neighbours", _neighbors),

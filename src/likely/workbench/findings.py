@@ -110,7 +110,8 @@ def _linear(simple: SimpleModel) -> Iterator[Finding]:
     for name, sentence in simple.warnings:
         if "Separation" in name or "separates" in sentence:
             advice = (
-                "A penalty (alpha) or Firth's correction gives finite coefficients; "
+                "The linear models that are compared have a penalty, so that theirs are "
+                "finite. A penalty (alpha) or Firth's correction does that here too; "
                 "check whether the column contains the target."
             )
             yield Finding("separation", "warning", sentence, advice)

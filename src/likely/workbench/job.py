@@ -20,6 +20,7 @@ import likely
 from likely.core.checks import InputError
 from likely.files import save
 from likely.files.atomic import replace
+from likely.files.lock import locked
 from likely.workbench import scoring
 from likely.workbench.candidates import candidates_for
 from likely.workbench.effects import effects, importances
@@ -31,7 +32,7 @@ from likely.workbench.simple import simple_model
 from likely.workbench.spec import Spec
 from likely.workbench.table import Table, prepare, read
 
-WORK_FOLDER = "work"
+WORK_FOLDER, SPEC_FILE, REPORT_FILE = "work", "spec.toml", "report.json"
 
 
 def run(
@@ -107,17 +108,25 @@ def run_spec(
 ) -> Result:
     """Run a spec on a source of rows, which is named by the spec where it is None."""
     notify(Event("stage", text="reading the table"))
-    table = prepare(spec, *read(spec.data if source is None else source, spec.target))
+    table = prepare(spec, read(spec.data if source is None else source, spec.target))
     spec = dataclasses.replace(spec, target=table.target.name)
-    work = None if out is None else _work_folder(Path(out), spec, table)
     candidates = candidates_for(table.target.kind, spec.models)
-    ladder = Ladder(spec, table, candidates, work, notify)
-    ladder.run()
-    result = _result(ladder)
-    if work is not None:
-        _write(work.parent, result)
+    if out is None:
+        return _run(Ladder(spec, table, candidates, None, notify))
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):
+        spec = spec.seen_from(folder)
+        work = _work_folder(folder, spec, table)
+        result = _run(Ladder(spec, table, candidates, work, notify))
+        _write(folder, result)
         shutil.rmtree(work, ignore_errors=True)
     return result
+
+
+def _run(ladder: Ladder) -> Result:
+    ladder.run()
+    return _result(ladder)
 
 
 def _result(ladder: Ladder) -> Result:
@@ -216,7 +225,6 @@ def _digest(table: Table) -> str:
 
 def _work_folder(folder: Path, spec: Spec, table: Table) -> Path:
     """The folder of results by fold during a run; those of another run are removed."""
-    folder.mkdir(parents=True, exist_ok=True)
     work = folder / WORK_FOLDER
     state = json.dumps({"spec": spec.to_toml(), "digest": _digest(table)})
     state_file = work / "run.json"
@@ -225,7 +233,7 @@ def _work_folder(folder: Path, spec: Spec, table: Table) -> Path:
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir()
         _write_text(state_file, state)
-    _write_text(folder / "spec.toml", spec.to_toml())
+    _write_text(folder / SPEC_FILE, spec.to_toml())
     return work
 
 
@@ -236,7 +244,7 @@ def _write(folder: Path, result: Result) -> None:
     save(result.model, folder / "model" / "model.likely", card=result.card())
     _write_text(folder / "predictions.csv", result.predictions_csv())
     _write_text(folder / "timing.json", json.dumps(result.seconds, indent=2) + "\n")
-    _write_text(folder / "report.json", result.to_json())
+    _write_text(folder / REPORT_FILE, result.to_json())
     _write_text(folder / "report.html", page(result))
 
 
@@ -246,7 +254,21 @@ def _write_text(path: Path, text: str) -> None:
 
 def resume(folder: str | Path, notify: Notify = ignore) -> Result:
     """Continue a run that was interrupted."""
-    path = Path(folder) / "spec.toml"
+    folder = Path(folder)
+    path = folder / SPEC_FILE
     if not path.exists():
         raise InputError(f"{str(folder)!r} holds no run: there is no spec.toml in it.")
-    return run_spec(Spec.read(path), out=folder, notify=notify)
+    spec = Spec.read(path)
+    if not (folder / WORK_FOLDER).is_dir():
+        table = prepare(spec, read(spec.data, spec.target))
+        known = json.loads((folder / REPORT_FILE).read_text("utf-8"))["data"]["digest"]
+        changed = "" if _digest(table) == known else ", and its data have changed since"
+        raise FinishedRun(
+            f"the run in {str(folder)!r} is finished{changed}: see its report.html, or "
+            f"repeat it with `likely fit --spec {path}`."
+        )
+    return run_spec(spec, out=folder, notify=notify)
+
+
+class FinishedRun(InputError):
+    """There is nothing to continue."""

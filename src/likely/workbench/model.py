@@ -4,10 +4,12 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from jaxtyping import Bool, Float
 
 from likely.core.checks import InputError
-from likely.data.frames import encode_text, to_arrow
+from likely.data.frames import encode_text
+from likely.data.new_rows import read_new
 from likely.evaluate import class_sets, radius, stretched, temperature_scaled
 from likely.families import Stretched
 from likely.preprocess import TableEncoder
@@ -91,7 +93,17 @@ class TableModel:
         """p(y | x) of each row, before recalibration."""
         classes = len(self.target.classes)
         mixture = FittedMixture(self.encoders, self.parts, self.weights, classes)
-        return mixture.predict_dist(encode_text(to_arrow(frame)))
+        return mixture.predict_dist(encode_text(self.read(frame)))
+
+    def read(self, source: Any) -> pa.Table:
+        """The columns of the model in new rows, each cell read as when it was fitted.
+
+        Args:
+            source: a frame, or a file.
+        """
+        encoder = next(iter(self.encoders.values()))
+        levels = dict(zip(encoder.words_, encoder.seen_, strict=True))
+        return read_new(source, encoder.schema_, levels)
 
 
 def possible_ends(

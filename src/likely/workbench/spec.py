@@ -5,6 +5,8 @@ A run is a function of its spec and its data. `likely fit --spec spec.toml` repe
 
 import dataclasses
 import json
+import os
+import shlex
 import tomllib
 from collections.abc import Callable, Mapping
 from os import PathLike
@@ -79,6 +81,12 @@ class Spec:
         version = content.pop("version", VERSION)
         if version != VERSION:
             raise InputError(f"the spec has version {version}; this is {VERSION}.")
+        return cls.from_dict(content)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "Spec":
+        """The spec of settings as TOML or JSON has them."""
+        content = dict(content)
         known = {field.name for field in dataclasses.fields(cls)}
         unknown = sorted(set(content) - known)
         if unknown:
@@ -95,12 +103,41 @@ class Spec:
 
     @classmethod
     def read(cls, path: str | PathLike) -> "Spec":
-        """The spec in a file."""
+        """The spec in a file; a file of data that it names is found from its folder."""
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeError) as error:
             raise InputError(f"{str(path)!r} cannot be read ({error}).") from error
-        return cls.from_toml(text)
+        found = cls.from_toml(text)
+        beside = Path(path).parent / found.data
+        return (
+            dataclasses.replace(found, data=str(beside)) if beside.exists() else found
+        )
+
+    def seen_from(self, folder: Path) -> "Spec":
+        """The spec with the path of its data as seen from a folder."""
+        path = Path(self.data)
+        if not path.exists():
+            return self
+        seen = Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+        return dataclasses.replace(self, data=seen)
+
+    def command(self) -> str:
+        """The command that gives this spec, without settings that are the default."""
+        words = ["likely", "fit", self.data]
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name == "data" or value in (field.default, {}):
+                continue
+            if field.name == "kinds":
+                values = [f"{column}={kind}" for column, kind in value.items()]
+            elif field.name == "models":
+                values = [",".join(value)]
+            else:
+                values = value if isinstance(value, tuple) else [value]
+            option = "--kind" if field.name == "kinds" else f"--{field.name}"
+            words += [word for each in values for word in (option, str(each))]
+        return shlex.join(words)
 
 
 def _are_texts(value: Any) -> bool:

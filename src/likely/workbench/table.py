@@ -1,8 +1,9 @@
 """The table of a run: its columns, target, weights and folds."""
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from likely.data import registry
 from likely.data.columns import as_levels, as_numbers, as_timestamps
 from likely.data.dataset import column_names
 from likely.data.frames import encode_text, to_arrow
+from likely.data.new_rows import readings_of, with_readings
 from likely.data.schema import Column, Schema
 from likely.data.text_table import TextTable
 from likely.workbench.spec import Spec
@@ -51,16 +53,28 @@ class Table:
         return len(self.y)
 
 
-def read(source: Any, target: str = "") -> tuple[str, pa.Table, tuple[str, ...]]:
-    """The name, the table and notes of a frame, a file or a named data set.
+class Source(NamedTuple):
+    """Rows as they were given."""
+
+    name: str
+    frame: pa.Table
+    notes: tuple[str, ...]
+    """What was guessed about the file, as sentences."""
+    readings: Mapping[str, str]
+    """How the cells of each column were read."""
+
+
+def read(source: Any, target: str = "") -> Source:
+    """The rows of a frame, a file or a named data set.
 
     A target of yes and no is kept as text.
     """
-    if not isinstance(source, str | Path):
-        return "frame", to_arrow(source), ()
-    path = Path(source)
-    if str(source) in registry.SETS and not path.exists():
-        return str(source), _bundled(registry.load(str(source))), ()
+    path = Path(source) if isinstance(source, str | Path) else None
+    if path is None or (str(source) in registry.SETS and not path.exists()):
+        named = path is not None
+        frame = _bundled(registry.load(str(source))) if named else to_arrow(source)
+        name = str(source) if named else "frame"
+        return Source(name, frame, (), readings_of(frame))
     if not path.exists() and path.suffix.lower() not in FORMATS | COMPRESSIONS:
         known = ", ".join(registry.SETS)
         raise InputError(
@@ -72,7 +86,7 @@ def read(source: Any, target: str = "") -> tuple[str, pa.Table, tuple[str, ...]]
     is_text = isinstance(file, TextTable) and name in found.column_names
     if is_text and pa.types.is_boolean(found[name].type):
         found = data.open_table(path, readings={name: "text"}).read()
-    return path.name, found, tuple(file.notes)
+    return Source(path.name, found, tuple(file.notes), readings_of(found, file))
 
 
 def _bundled(found: Any) -> pa.Table:
@@ -89,8 +103,9 @@ def _bundled(found: Any) -> pa.Table:
     return to_arrow(columns)
 
 
-def prepare(spec: Spec, name: str, frame: pa.Table, notes: tuple[str, ...]) -> Table:
+def prepare(spec: Spec, source: Source) -> Table:
     """Separate target and weights, drop rows without a target, and make folds."""
+    name, frame, notes, readings = source
     frame = encode_text(frame)
     schema = _schema(spec, frame)
     target_name = spec.target or schema.names[-1]
@@ -117,7 +132,7 @@ def prepare(spec: Spec, name: str, frame: pa.Table, notes: tuple[str, ...]) -> T
     frame = frame.select(left)
     if len(rows) < len(frame):
         frame = frame.take(pa.array(rows))
-    schema = _schema(spec, frame)
+    schema = with_readings(_schema(spec, frame), frame, readings)
     if not any(column.used for column in schema):
         why = "; ".join(f"{c.name!r} ({c.kind}): {c.reason}" for c in schema)
         raise InputError(f"no column can be used: {why}.")

@@ -90,6 +90,10 @@ def test_events_tell_what_happens():
     np.testing.assert_allclose(losses, found.trace.validation[:5], rtol=1e-6)
     assert history["best"] == sorted(history["best"], reverse=True)
     assert history["rate"][0] == pytest.approx(0.01)
+    first, last = history["loss"][0], history["loss"][-1]
+    start = f"History of {len(history.events)} events, 30 steps: loss {first:.4g} to {last:.4g}"
+    assert repr(history).startswith(start)
+    assert repr(History()) == "History without events"
 
 
 @pytest.mark.parametrize("answer", [True, np.True_, "stop"])

@@ -207,6 +207,8 @@ class Verified(NamedTuple):
         ]
         return table(("group", "rule", "error", "misprint", "its error"), rows)
 
+    __repr__ = __str__
+
     def _wrong(self, identity: Identity) -> str:
         error = self.printed.get(identity.statement)
         if error is None:

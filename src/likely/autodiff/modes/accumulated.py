@@ -49,6 +49,8 @@ class Accumulated:
         )
         return table(("step", "tangent", "shape", "entries"), rows) + f"\n{cost}"
 
+    __repr__ = __str__
+
 
 def accumulate(trace: "Trace", local: tuple["Jacobian", ...]) -> Accumulated:
     """Multiply the local Jacobians from the inputs to the output."""

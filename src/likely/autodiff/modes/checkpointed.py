@@ -74,6 +74,8 @@ class Checkpointed:
         )
         return table(("", "reverse", "checkpointed"), rows) + f"\n{sentence}"
 
+    __repr__ = __str__
+
     def _bytes(self, schedule: Schedule) -> str:
         values = self.trace.program.values
         return count(sum(values[i].nbytes for i in schedule.kept))

@@ -79,6 +79,8 @@ class Cost:
             sizes += " (it counts the body of a loop once, we count every iteration)"
         return f"{table(('mode', *counted), rows)}\n{sizes}"
 
+    __repr__ = __str__
+
 
 def cost(trace: "Trace", segments: int | None = None, *, xla: bool = True) -> Cost:
     """Count every mode of a trace."""

@@ -36,6 +36,8 @@ class Growth:
         powers = ("power", *(f"{self.exponent(*which):.2f}" for which in shown))
         return table(["size", *map(" ".join, shown)], [*rows, powers])
 
+    __repr__ = __str__
+
 
 def _find(cost: Cost, name: str) -> Mode:
     """The mode with this name; of several that begin with it, the last (all inputs)."""

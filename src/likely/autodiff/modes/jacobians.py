@@ -73,6 +73,8 @@ class Jacobians:
         head = ("step", "computed as", "Jacobian", "kind", "shape", "entries")
         return table(head, rows)
 
+    __repr__ = __str__
+
 
 def local_jacobians(trace: "Trace", largest: int) -> Jacobians:
     """The Jacobian of each step by each of its active inputs, unless it is too large."""

@@ -43,6 +43,8 @@ class Forward:
         head = ("step", "value", "computed as", "result", "tangent")
         return table(head, ((*row[:3], *row[4:6]) for row in rows))
 
+    __repr__ = __str__
+
 
 @dataclass(frozen=True)
 class Reverse:
@@ -87,6 +89,8 @@ class Reverse:
                 rows.append((*first, array(part), names[step.inputs[position]]))
                 first = ("", "", "")
         return table(("step", "value", "its adjoint", "sends", "to"), rows)
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return embedded(self.trace, self)

@@ -16,12 +16,13 @@ from likely.autodiff.modes.schedule import even_cuts, schedule
 from likely.autodiff.networks.backprop import Backprop, backprop
 from likely.autodiff.networks.layers import delta_names, layer_names
 from likely.autodiff.page.layout import Graph, graph
-from likely.autodiff.page.page import embedded, page
+from likely.autodiff.page.page import embedded, page, summary
 from likely.autodiff.program.arguments import Arguments, to_numpy
 from likely.autodiff.program.formulas import formula
 from likely.autodiff.program.program import CONSTANT, Data, Program, Step, Value
 from likely.autodiff.program.text import array, shape, table
 from likely.core.checks import InputError
+from likely.core.forks import check_not_forked
 
 MAX_STEPWISE_SIZE = 100_000
 """Programs with more array entries than this are compiled as a whole, others by step."""
@@ -57,6 +58,7 @@ def trace(
     Example:
         >>> trace(lambda x: jnp.sin(x) * x, 2.0).reverse().gradient
     """
+    check_not_forked()
     arguments = Arguments(f, args, kwargs, argnums=argnums, has_aux=has_aux)
     return Trace(arguments, arguments.program(step_into, limit), compiled)
 
@@ -222,6 +224,9 @@ class Trace:
 
     def _repr_html_(self) -> str:
         return embedded(self)
+
+    def __repr__(self) -> str:
+        return f"Trace of {self.arguments.title}: {summary(self)}"
 
     def __str__(self) -> str:
         head = ("step", "value", "computed as", "shape", "result", "", "where")

@@ -22,12 +22,11 @@ import numpy as np
 from likely.autodiff.modes.forward_reverse import pull_step
 from likely.autodiff.networks.activations import path_between
 from likely.autodiff.networks.layer_formulas import (
+    LayerFormulas,
     activation_name,
-    formulas,
     is_elementwise,
 )
 from likely.autodiff.networks.layers import (
-    FoundLayer,
     find_layers,
     superscript,
     with_activations,
@@ -92,6 +91,8 @@ class Backprop:
     def __str__(self) -> str:
         return table(("quantity", "formula", "shape", "entries"), self.rows(), width=60)
 
+    __repr__ = __str__
+
 
 def _rows(layer: Layer, fields: tuple[str, ...]) -> list[tuple[str, str, str, str]]:
     rows = []
@@ -124,28 +125,22 @@ def backprop(trace: "Trace", reverse: "Reverse") -> Backprop:
             "there is no layer in this trace: no product of an argument (a weight) with "
             "another value; use reverse() for functions that are not networks."
         )
-    layers = [
-        _layer(trace, reverse, layer, a, (k + 1, len(found)))
-        for k, (layer, a) in enumerate(with_activations(trace.program, found))
-    ]
+    pairs = list(with_activations(trace.program, found))
+    texts = LayerFormulas(trace, pairs)
+    layers = [_layer(texts, reverse, k) for k in range(1, len(pairs) + 1)]
     return Backprop(tuple(layers), trace.output)
 
 
-def _layer(
-    trace: "Trace",
-    reverse: "Reverse",
-    found: FoundLayer,
-    a: int,
-    position: tuple[int, int],
-) -> Layer:
-    """The values of one layer; `position` is (its number, the number of layers)."""
+def _layer(texts: LayerFormulas, reverse: "Reverse", number: int) -> Layer:
+    """The values of layer `number`, counted from 1."""
+    trace, (found, a) = texts.trace, texts.layers[number - 1]
     values, adjoints = trace.values, reverse.adjoints
     path = path_between(trace.program, found.z, a)
     bias, bias_gradient = None, None
     if found.bias is not None:
         bias, bias_gradient = values[found.bias], adjoints.get(found.bias)
     return Layer(
-        number=position[0],
+        number=number,
         weight=values[found.weight],
         bias=bias,
         a_in=values[found.source],
@@ -156,8 +151,8 @@ def _layer(
         delta=adjoints[found.z],
         weight_gradient=adjoints[found.weight],
         bias_gradient=bias_gradient,
-        activation=activation_name(trace, path, found.z, "z"),
-        formulas=formulas(trace, found, (path, a), *position),
+        activation=activation_name(trace, path, texts.names | {found.z: "z"}),
+        formulas=texts.of(number),
     )
 
 

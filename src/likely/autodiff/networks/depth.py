@@ -50,6 +50,8 @@ class DepthProfile:
         head = ("σ²", "Var f, first", "last", "Var ∂L/∂f, last", "first", "per layer")
         return table(head, rows)
 
+    __repr__ = __str__
+
 
 def depth_profile(
     scales: Sequence[float] = (1.0, 2.0, 4.0),

@@ -55,10 +55,12 @@ def layer_names(program: Program) -> dict[int, str]:
 def delta_names(program: Program) -> dict[int, str]:
     """δ¹, δ² ... for the adjoints of z and of the product in z = product + bias."""
     names: dict[int, str] = {}
+    makers = program.makers()
     for k, layer, _ in called_layers(program):
-        product, z = (program.values[i] for i in (layer.product.outputs[0], layer.z))
-        alike = (product, z) if product.shape == z.shape else (z,)
-        names |= {value.index: f"δ{superscript(k)}" for value in alike}
+        product, delta = layer.product.outputs[0], f"δ{superscript(k)}"
+        names[layer.z] = delta
+        if product in makers[layer.z].inputs:  # not moved before the bias is added
+            names[product] = delta
     return names
 
 

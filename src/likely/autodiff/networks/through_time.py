@@ -57,6 +57,8 @@ class ThroughTime:
         head = ("loss", *(f"by way of step {s + 1}" for s in range(steps)))
         return table(head, rows) + "\nsize of each part of ∂L/∂θ"
 
+    __repr__ = __str__
+
 
 def through_time(
     cell: Callable, loss: Callable, theta: Any, *, start: Any, inputs: Any, targets: Any

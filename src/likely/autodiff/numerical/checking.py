@@ -69,6 +69,8 @@ class GradientCheck:
         )
         return f"{table(head, rows)}\n{verdict}"
 
+    __repr__ = __str__
+
 
 def check_gradients(
     f: Callable,

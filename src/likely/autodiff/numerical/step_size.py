@@ -42,6 +42,8 @@ class StepAdvice:
         )
         return f"{table(('step', *self.errors), rows)}\n{advice}"
 
+    __repr__ = __str__
+
 
 def step_advice(f: Callable, *args: Any, **options: Any) -> StepAdvice:
     """Measure how the error of finite differences depends on the step size.

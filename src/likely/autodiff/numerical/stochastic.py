@@ -81,6 +81,8 @@ class GradientEstimates:
         )
         return f"{table(('gradient', 'estimator', 'mean', '± standard error'), rows)}\n{note}"
 
+    __repr__ = __str__
+
 
 def gradient_estimates(
     f: Callable[[Array], Array], mean: Any, factor: Any, *, samples: int, key: Key

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from likely.autodiff.networks.backprop import backprop
 from likely.autodiff.networks.layers import called_layers
+from likely.autodiff.page.columns import in_columns
 from likely.autodiff.page.layout import graph
 from likely.autodiff.page.page_data import page_data
 from likely.autodiff.page.svg import svg
@@ -28,8 +29,8 @@ def page(trace: "Trace", reverse: "Reverse | None" = None) -> str:
     )
     parts = {
         "TITLE": html.escape(trace.arguments.title),
-        "SUMMARY": html.escape(_summary(trace)),
-        "GRAPH": svg(graph(trace, reverse)),
+        "SUMMARY": html.escape(summary(trace)),
+        "GRAPH": svg(in_columns(graph(trace, reverse))),
         "LAYERS": _layers(trace, reverse),
         "STEPS": _steps(trace, reverse),
         "RESULT": html.escape(trace.result_name),
@@ -56,7 +57,8 @@ def _reversed(trace: "Trace") -> "Reverse | None":
         return None
 
 
-def _summary(trace: "Trace") -> str:
+def summary(trace: "Trace") -> str:
+    """The number of steps and parameters, and the result, in one line."""
     program, values = trace.program, trace.program.values
     n = sum(values[i].size for i in program.variables)
     result = array(trace.values[program.outputs[0]]) if program.outputs else "nothing"
@@ -88,9 +90,9 @@ def _layers(trace: "Trace", reverse: "Reverse | None") -> str:
     head = ("quantity", "formula", "shape", "entries")
     sentence = (
         "Forward, first layer to last: z is the weighted sum of a layer, a its "
-        "activation, the input of the next layer. Then backward: δ = ∂L/∂z of each layer "
-        "from the δ of the layer after it, and the gradients from δ. ⊙ multiplies entry "
-        "by entry."
+        "activation, the input of the next layer where layers form a chain. Then "
+        "backward: δ = ∂L/∂z of each layer from the δ of the layers that follow it, and "
+        "the gradients from δ. ⊙ multiplies entry by entry."
     )
     return f"<h2>Layer by layer</h2><p>{sentence}</p>{_table(head, rows)}"
 

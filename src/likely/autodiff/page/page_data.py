@@ -99,8 +99,13 @@ def _roles(trace: "Trace") -> dict[int, list[str]]:
     roles: dict[int, list[str]] = {}
     names, found = trace.names, called_layers(trace.program)
     for k, layer, a in found:
+        into = [str(m) for m, other, _ in found if other.source == a]
         use = (
-            f"the input of layer {k + 1}" if k < len(found) else "the network's output"
+            f"the input of layer {' and '.join(into)}"
+            if into
+            else "the network's output"
+            if k == len(found)
+            else "which other steps use"
         )
         texts = {
             layer.weight: ("", f"the gradient by the weights of layer {k}"),

@@ -61,7 +61,11 @@ def is_product(equation: Any) -> bool:
 def inner_jaxpr(equation: Any) -> tuple[Any, Sequence[Any]]:
     """The jaxpr of a call, and its constants."""
     params = equation.params
-    inner = params.get("jaxpr", params.get("call_jaxpr"))
+    return opened(params.get("jaxpr", params.get("call_jaxpr")))
+
+
+def opened(inner: Any) -> tuple[Any, Sequence[Any]]:
+    """A jaxpr and its constants; versions of JAX store it with them or without."""
     return (inner.jaxpr, inner.consts) if hasattr(inner, "consts") else (inner, ())
 
 

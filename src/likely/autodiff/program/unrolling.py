@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core
 
-from likely.autodiff.program.calls import inner_jaxpr
+from likely.autodiff.program.calls import inner_jaxpr, opened
 from likely.autodiff.program.program import LITERAL
 from likely.autodiff.program.source import where
 from likely.core.checks import InputError
@@ -30,9 +30,12 @@ def scan(
 ) -> list[int]:
     """Add the iterations of a scan: read a row of each sequence, run the body, stack."""
     params = equation.params
-    length, body, n = params["length"], params["jaxpr"], params["num_consts"]
+    length, (body, closed) = params["length"], opened(params["jaxpr"])
     _check(builder, length, "scan", at)
-    end = n + params["num_carry"]
+    # versions of JAX name the parts differently: a row has one axis less than a sequence
+    carried = sum(map(_same_axes, equation.outvars, body.outvars))
+    end = sum(map(_same_axes, equation.invars, body.invars))
+    n = end - carried
     consts, carry, sequences = inputs[:n], inputs[n:end], inputs[end:]
     iterations = range(length)[::-1] if params["reverse"] else range(length)
     rows: dict[int, list[int]] = {}
@@ -40,8 +43,8 @@ def scan(
         iteration = builder.constant(np.int32(t), LITERAL, str(t))
         read = [_one_step(builder, _row, [x, iteration], at) for x in sequences]
         inside = at.within(f"scan[{t}]")
-        made = builder.inline(body.jaxpr, body.consts, [*consts, *carry, *read], inside)
-        carry, rows[t] = made[: end - n], made[end - n :]
+        made = builder.inline(body, closed, [*consts, *carry, *read], inside)
+        carry, rows[t] = made[:carried], made[carried:]
     stacked = zip(*(rows[t] for t in range(length)), strict=True)
     return [*carry, *(_one_step(builder, _stack, list(ys), at) for ys in stacked)]
 
@@ -51,15 +54,18 @@ def while_loop(
 ) -> list[int]:
     """Add the iterations that a while loop takes for these values."""
     params = equation.params
-    body, first = params["body_jaxpr"], params["cond_nconsts"]
-    second = first + params["body_nconsts"]
+    (body, closed), (test, given) = map(
+        opened, (params["body_jaxpr"], params["cond_jaxpr"])
+    )
+    first = len(test.invars) - len(equation.outvars)
+    second = first + len(body.invars) - len(equation.outvars)
     carry, iteration = inputs[second:], 0
-    condition = core.jaxpr_as_fun(params["cond_jaxpr"])
+    condition = core.jaxpr_as_fun(core.ClosedJaxpr(test, given))
     while condition(*(builder.data[i] for i in [*inputs[:first], *carry]))[0]:
         _check(builder, iteration + 1, "while", at)
         inside = at.within(f"while[{iteration}]")
         arguments = [*inputs[first:second], *carry]
-        carry = builder.inline(body.jaxpr, body.consts, arguments, inside)
+        carry = builder.inline(body, closed, arguments, inside)
         iteration += 1
     return carry
 
@@ -70,8 +76,13 @@ def branch(
     """Add the branch that is taken for these values."""
     branches = equation.params["branches"]
     chosen = min(max(int(builder.data[inputs[0]]), 0), len(branches) - 1)
-    body, inside = branches[chosen], at.within(f"branch {chosen} of {len(branches)}")
-    return builder.inline(body.jaxpr, body.consts, inputs[1:], inside)
+    inside = at.within(f"branch {chosen} of {len(branches)}")
+    return builder.inline(*opened(branches[chosen]), inputs[1:], inside)
+
+
+def _same_axes(outside: Any, inside: Any) -> bool:
+    """Whether a value is the same in every iteration, and not one row for each."""
+    return len(outside.aval.shape) == len(inside.aval.shape)
 
 
 EXPANSIONS: dict[str, Callable[..., list[int]]] = {

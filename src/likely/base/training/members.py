@@ -4,6 +4,7 @@ An ensemble is the same rows under other keys; a bootstrap other weights as well
 member of a bootstrap looks only at the rows that it has drawn, each as often as drawn.
 """
 
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import equinox as eqx
@@ -13,24 +14,33 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from likely.core.compiling import lean_jit
-from likely.core.rows import fill_absent
+from likely.core.rows import fill_absent, size_class
 from likely.inference import resampled_weights
 from likely.solvers import Minibatches, Validation
 from likely.solvers.first_order.stochastic import Loop
+from likely.solvers.flat import trace_capacity
 from likely.solvers.training import Plan, Training, train_members
 from likely.typing import Batch, Key, Solution
 
 MAX_PARALLEL_MEMBERS = 16
 """Members that L-BFGS fits side by side."""
+MAX_SHORT_ENTRIES = 1_000_000
+"""Members times rows times columns up to which a training with held-out rows is one
+program, which is quicker to compile."""
 ROW_MULTIPLE = 32
 """Rows of a bootstrap are padded to a multiple of this."""
 
 
 class Network(eqx.Module):
-    """φ of what was trained: the solution on scaled rows, and the scaling."""
+    """φ of what was trained: the solution on scaled rows, the scaling, the calibration.
+
+    The calibration is None, or a slope and an offset for each entry of η in the units of
+    the data, learned on held-out rows.
+    """
 
     solution: Solution
     scaling: Any
+    calibration: Any = None
 
 
 class Start(eqx.Module):
@@ -69,6 +79,15 @@ class TrainedLearner(Protocol):
         ...
 
 
+class HeldOut(NamedTuple):
+    """Rows that a member does not learn from and stops by."""
+
+    rows: Any
+    """(h,) their numbers."""
+    w: Any
+    """(h,) their weights, 0 for padding."""
+
+
 class Member(NamedTuple):
     """What is a member's own; all members together have a leading axis m."""
 
@@ -78,6 +97,16 @@ class Member(NamedTuple):
     rows: Any = None
     """Which rows the weights are of, those of weight 0 last; None for all."""
     begin: Network | None = None
+    held_out: HeldOut | None = None
+
+
+class Patience(eqx.Module):
+    """How long to go on without a lower loss on held-out rows."""
+
+    looks: Any
+    """Looks in a row that may be no better than the best."""
+    every: int = eqx.field(static=True, default=1)
+    """Epochs between looks."""
 
 
 class SharedRows(NamedTuple):
@@ -87,8 +116,8 @@ class SharedRows(NamedTuple):
     hyper: dict[str, Any]
     batch: Batch
     other: Batch | None = None
-    """Rows to stop by."""
-    patience: Any = None
+    """Rows that all members stop by."""
+    patience: Patience | None = None
 
 
 def members_of(
@@ -111,6 +140,22 @@ def members_of(
     size = min(len(w), -(-most // ROW_MULTIPLE) * ROW_MULTIPLE)
     rows = np.argsort(counts == 0, axis=1, kind="stable")[:, :size]
     return Member(keys, np.take_along_axis(counts, rows, 1), rows, begin)
+
+
+def cross_fitted(members: Member, fold: np.ndarray) -> Member:
+    """Members of which number k stops by the rows of fold k and learns from all others.
+
+    Args:
+        members: members that learn from all rows.
+        fold: (r,) the fold of each row, −1 where it is absent.
+    """
+    m = len(members.w)
+    held = fold == np.arange(m)[:, None]
+    size = size_class(int(held.sum(1).max()))
+    rows = np.argsort(~held, axis=1, kind="stable")[:, :size]
+    w = np.where(held, members.w, 0.0)
+    held_out = HeldOut(rows, np.take_along_axis(w, rows, 1))
+    return members._replace(w=members.w - w, held_out=held_out)
 
 
 def own_batch(member: Member, batch: Batch) -> Batch:
@@ -137,17 +182,48 @@ def learn_members(members: Member, shared: SharedRows) -> Network:
     return jax.lax.map(one, members, batch_size=MAX_PARALLEL_MEMBERS)
 
 
+def is_short(members: Member, shared: SharedRows) -> bool:
+    """Whether members with held-out rows are quickly trained: they are few, so are rows."""
+    X = shared.batch.x
+    few = X.ndim == 2 and X.size * len(members.w) <= MAX_SHORT_ENTRIES
+    return few and members.held_out is not None
+
+
+def train_at_once(members: Member, shared: SharedRows) -> Network:
+    """φ of every member, leading axis m; the steps of `train` as one program."""
+    with jax.enable_x64(False):
+        capacity = trace_capacity(shared.learner.solver.steps)
+        members, shared = single((members, shared))
+        return _train_at_once(members, shared, capacity)
+
+
+@partial(lean_jit, low=True)
+def _train_at_once(members: Member, shared: SharedRows, capacity: int) -> Network:
+    def one(member: Member) -> Network:
+        run = plan(member, shared)
+        options = {"key": run.key, "capacity": capacity, "n_present": run.n_present}
+        loop = Loop.of(run.solver, run.objective, run.model, run.data, **options)
+        found = loop.finish(loop.advance(loop.start(run.model, run.state), 0))
+        return Network(found, scaling_of(member, shared))
+
+    return jax.vmap(one)(members)
+
+
 # Minibatches, from the host -----------------------------------------------------------
 
 
 def plan(member: Member, shared: SharedRows) -> Plan:
     """One run; traced, for all members at once."""
     learner, hyper, batch, other, patience = shared
+    if member.held_out is not None:
+        rows, w = member.held_out
+        other = jax.tree.map(lambda a: jnp.asarray(a)[rows], batch)._replace(w=w)
     first, then = jax.random.split(member.key)
     start = learner.start(first, hyper, own_batch(member, batch), member.begin)
     solver = learner.with_rate(hyper)
-    if other is not None:
-        watch = Validation(start.scaling(fill_absent(other)), patience)
+    if other is not None and patience is not None:
+        scaled = start.scaling(fill_absent(other))
+        watch = Validation(scaled, patience.looks, patience.every)
         solver = eqx.tree_at(
             lambda s: s.validation, solver, watch, is_leaf=lambda v: v is None
         )

@@ -7,10 +7,11 @@ import jax
 import numpy as np
 
 from likely.base.settings import at_least
+from likely.base.training.members import Patience
 from likely.core.checks import InputError
 from likely.core.random import key_of
 from likely.core.rows import size_class
-from likely.evaluate.assignment import early_stopping_split
+from likely.evaluate.assignment import by_class, early_stopping_split, folds_along
 from likely.solvers import (
     LBFGS,
     Adam,
@@ -33,6 +34,56 @@ MAX_FULL_BATCH = 4_000_000
 BATCH_ROWS = 200
 PLATEAU_EPOCHS = 10
 """Epochs without a lower loss after which the rate is halved."""
+LOOK_STEPS = 20
+"""Steps that are made at least between two looks at held-out rows, where members have some
+of their own."""
+FOLDS, LARGE_FOLDS = 5, 10
+"""Parts of the rows, of which each member holds out one: for few rows, for many."""
+
+
+class Limits(NamedTuple):
+    """How a kind of network is trained where its settings leave that open."""
+
+    epochs: int
+    """Passes over the rows, at most."""
+    steps: int
+    """Steps that are allowed at least, where rows are held out to stop by."""
+    plain_steps: int
+    """Steps that are allowed at least, where none are."""
+    ensemble_rows: int
+    """Rows up to which there are as many members as folds; one beyond ..."""
+    ensemble_entries: int
+    """... or where a row has more numbers than this."""
+    full_rows: int
+    """Rows up to which each step uses all of them."""
+    batch_rows: int
+    """Rows in a minibatch beyond."""
+    rate: float
+    alpha: float
+
+
+TABLES = Limits(
+    epochs=200,
+    steps=2000,
+    plain_steps=200,
+    ensemble_rows=20_000,
+    ensemble_entries=2000,
+    full_rows=512,
+    batch_rows=BATCH_ROWS,
+    rate=3e-3,
+    alpha=1.0,
+)
+IMAGES = Limits(
+    epochs=40,
+    steps=1500,
+    plain_steps=500,
+    ensemble_rows=500,
+    ensemble_entries=256,
+    full_rows=0,
+    batch_rows=64,
+    rate=2e-3,
+    alpha=1.0,
+)
 
 
 class TrainingOptions(NamedTuple):
@@ -57,12 +108,87 @@ class TrainingOptions(NamedTuple):
     warm_start: Any = False
     random_state: Any = 0
     verbose: Any = False
+    crossed: bool = False
+    """Whether each member holds out rows of its own; set by `settled`."""
+    folds_count: int = 0
+    """Of how many parts of the rows each member then holds out one."""
 
     @classmethod
     def of(cls, estimator: Any) -> "TrainingOptions":
         """The settings of an estimator."""
         given = {n: getattr(estimator, n) for n in cls._fields if hasattr(estimator, n)}
         return cls(**given)
+
+    @property
+    def cross_fitted(self) -> bool:
+        """Whether each member holds out rows of its own: nothing says how long to train."""
+        told = (self.bootstrap, self.laplace, self.warm_start)
+        own = not _is_text(self.solver) or self.solver == "lbfgs"
+        automatic = is_auto(self.early_stopping) and is_auto(self.max_iter)
+        return automatic and not own and not any(told)
+
+    def settled(
+        self, limits: Limits, n: int, entries: int, *, crossed: bool = False
+    ) -> "TrainingOptions":
+        """The options with numbers in the place of "auto".
+
+        Args:
+            limits: of the kind of network.
+            n: present rows.
+            entries: numbers in a row.
+            crossed: whether each member holds out rows of its own.
+        """
+        chosen = {"alpha": 1e-4, "learning_rate_init": 1e-3, "n_members": 1}
+        few = n <= limits.ensemble_rows
+        if crossed:
+            chosen = {"alpha": limits.alpha, "learning_rate_init": limits.rate}
+            several = few and entries <= limits.ensemble_entries
+            chosen |= {"n_members": min(n, FOLDS) if several else 1, "solver": "adam"}
+            rows = limits.full_rows if n <= limits.full_rows else limits.batch_rows
+            chosen["batch_size"] = rows
+        chosen["early_stopping"] = crossed
+        given = {k: v for k, v in chosen.items() if is_auto(getattr(self, k))}
+        found = self._replace(**given, crossed=crossed)
+        if is_auto(self.max_iter):
+            steps = limits.steps if crossed else limits.plain_steps
+            epochs = -(-steps // found._epoch_steps(n))
+            found = found._replace(max_iter=max(limits.epochs, epochs))
+        if not crossed:
+            return found
+        if n < 2:
+            raise InputError(
+                f"there is {n} sample, and one is needed to learn from and another to stop "
+                "by; give more rows, or early_stopping=False."
+            )
+        if found.member_count > n:
+            raise InputError(
+                f"n_members is {found.member_count} and there are {n} rows, of which each "
+                "member holds out some; give fewer members, or early_stopping=False."
+            )
+        parts = max(found.member_count, FOLDS if few else LARGE_FOLDS)
+        return found._replace(folds_count=min(n, parts))
+
+    def _epoch_steps(self, n: int) -> int:
+        """Steps of one pass over n rows."""
+        return Minibatches.of(self.padded_rows(n), self.batch_rows).count
+
+    def folds(self, batch: Batch, *, classes: bool) -> np.ndarray:
+        """(n,) the fold of each row; a function of the seed.
+
+        Args:
+            batch: rows, all of them present.
+            classes: whether y are classes, of which every fold gets the same share.
+        """
+        rng = np.random.default_rng(np.asarray(jax.random.key_data(self._key)))
+        every = np.arange(len(batch.w))
+        order = by_class(every, batch.y, rng) if classes else rng.permutation(every)
+        return folds_along(order, len(every), self.folds_count)
+
+    def patience(self, n: int) -> Patience:
+        """How long to go on, for n rows; looks of short epochs are some epochs apart."""
+        looks = np.asarray(self.n_iter_no_change, np.int32)
+        every = -(-LOOK_STEPS // self._epoch_steps(n)) if self.crossed else 1
+        return Patience(looks, every)
 
     @property
     def hyper(self) -> dict[str, np.ndarray]:
@@ -82,7 +208,7 @@ class TrainingOptions(NamedTuple):
             size: rows times parameters.
             n: rows, padding included.
             stochastic: whether one loss of all rows is not what is minimised: dropout,
-                batch norm, validation rows, callbacks or checkpoints.
+                batch norm or validation rows.
         """
         if self._uses_all_rows(size, stochastic or bool(self.early_stopping)):
             return self._lbfgs()
@@ -90,11 +216,15 @@ class TrainingOptions(NamedTuple):
 
     def split(self, batch: Batch) -> tuple[Batch, Batch]:
         """Some rows to learn from and the others to stop by; a function of the seed."""
-        seed = np.asarray(jax.random.key_data(key_of(self.random_state)))
+        seed = np.asarray(jax.random.key_data(self._key))
         present = np.flatnonzero(batch.w > 0)
         share = float(self.validation_fraction)
         learn, stop = early_stopping_split(present, share, seed)
         return Batch(*(a[learn] for a in batch)), Batch(*(a[stop] for a in batch))
+
+    @property
+    def _key(self) -> Any:
+        return key_of(self.random_state)
 
     @property
     def _needs_minibatches(self) -> bool:
@@ -111,8 +241,8 @@ class TrainingOptions(NamedTuple):
             if stochastic or self._needs_minibatches:
                 raise InputError(
                     "L-BFGS uses all rows at once and one loss: it has no dropout, no "
-                    "batch norm, no validation rows, no callbacks or checkpoints, no "
-                    'schedule, clipping, averaging or augmentation; give solver="adam".'
+                    "batch norm, no validation rows, no schedule, clipping, averaging or "
+                    'augmentation; give solver="adam".'
                 )
             return True
         if self.solver not in ("auto", "adam"):
@@ -178,7 +308,7 @@ class TrainingOptions(NamedTuple):
     @property
     def batch_rows(self) -> int:
         """Rows in a minibatch."""
-        if _is_text(self.batch_size) and self.batch_size == "auto":
+        if is_auto(self.batch_size):
             return BATCH_ROWS
         return int(self.batch_size)
 
@@ -217,6 +347,11 @@ class TrainingOptions(NamedTuple):
                 '"uniform", or None.'
             )
         return ExponentialAverage(as_real(float(given)))
+
+
+def is_auto(value: Any) -> bool:
+    """Whether a setting is left open."""
+    return _is_text(value) and value == "auto"
 
 
 def _is_text(value: Any) -> bool:

@@ -17,24 +17,38 @@ from likely.base.training.members import (
     Member,
     Network,
     SharedRows,
+    cross_fitted,
+    is_short,
     learn_members,
     members_of,
     one_pass,
     single,
     train,
+    train_at_once,
 )
 from likely.base.training.options import TrainingOptions
+from likely.base.training.replay import Epochs, replay
 from likely.core.checks import InputError
 from likely.core.precision import float64, to_numpy
 from likely.core.random import key_of
 from likely.core.rows import pad
+from likely.solvers import Minibatches
 from likely.solvers.first_order.rules import AbstractFirstOrder
 from likely.solvers.training import Callback, Checkpoints
-from likely.typing import Batch, Trace
+from likely.solvers.training.events import as_callbacks
+from likely.typing import CALLED_OFF, VALIDATION, Batch, Trace
+
+FALL = 0.01
+"""Nats by which a loss that still falls gets lower in the last tenth of a run."""
 
 
 class Observers(NamedTuple):
-    """Who follows a training, and where it is saved."""
+    """Who follows a training, and where it is saved: nothing that decides its result.
+
+    A fit on all rows, or one of a small table with held-out rows, is one short program:
+    its callbacks are notified when it has run, and nothing of it is saved, since the same
+    fit gives the same result.
+    """
 
     callbacks: Callback | Sequence[Callback] = ()
     """Functions of an `Event`; one that returns True ends the fit."""
@@ -42,12 +56,6 @@ class Observers(NamedTuple):
     resume: bool = False
     mesh: Mesh | None = None
     """Devices that share each batch; several members share them anyway."""
-
-    @property
-    def any(self) -> bool:
-        """Whether there are some, so that the run has to be made in steps."""
-        given = self.checkpoints is not None or self.mesh is not None
-        return bool(self.callbacks) or given
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -74,6 +82,7 @@ class Trainer(NamedTuple):
         batch: Batch,
         *,
         validation: Batch | None = None,
+        fold: np.ndarray | None = None,
         begin: Network | None = None,
         observers: Observers,
     ) -> Network:
@@ -82,15 +91,60 @@ class Trainer(NamedTuple):
         Args:
             batch: the rows to learn from.
             validation: rows to stop by.
+            fold: (n,) the fold of each row, of which member k holds out number k.
             begin: weights to begin with, leading axis m.
             observers: callbacks, checkpoints, devices.
         """
-        members = self._members(batch, validation, begin)
-        if self.by_minibatches:
+        members = self._members(batch, validation, begin, fold)
+        if self.by_minibatches and not is_short(*members):
             verbose = bool(self.options.verbose)
             return to_numpy(train(*members, **observers.settings, verbose=verbose))
+        callbacks = as_callbacks(observers.callbacks)
+        found = self._until(None, members)
+        epochs = self._epochs(*members)
+        return replay(found, callbacks, lambda k: self._until(k, members), epochs)
+
+    def _epochs(self, members: Member, shared: SharedRows) -> Epochs:
+        """How the steps of a program are counted."""
+        solver, limit = shared.learner.solver, int(self._limit(shared.learner))
+        if not self.by_minibatches:
+            return Epochs(limit=limit)
+        steps = Minibatches.of(members.w.shape[1], solver.batch_size).count
+        looks = 1 if shared.patience is None else shared.patience.every
+        return Epochs(steps, limit, looks, points=False)
+
+    def _until(self, steps: int | None, members: tuple[Member, SharedRows]) -> Network:
+        """φ after at most so many steps, or all, by one program."""
+        own, shared = members
+        if steps is not None:
+            own = own._replace(key=jax.random.clone(own.key))  # the same run again
+            limit = np.asarray(steps, self._limit(shared.learner).dtype)
+            learner = eqx.tree_at(self._limit, shared.learner, limit)
+            shared = shared._replace(learner=learner)
+        if self.by_minibatches:
+            return to_numpy(train_at_once(own, shared))
         with float64():
-            return to_numpy(learn_members(*members))
+            return to_numpy(learn_members(own, shared))
+
+    def _limit(self, learner: Any) -> Any:
+        """The step limit of a learner's solver."""
+        solver = learner.solver
+        return solver.steps if self.by_minibatches else solver.rules.max_steps
+
+    def iterations(self, phi: Network, batch: Batch) -> int:
+        """How often the rows were used: epochs, or steps on all rows.
+
+        A first-order solver of one's own has a number of steps in place of `max_iter`,
+        so that its steps are counted.
+        """
+        steps = int(np.max(phi.solution.status.steps))
+        own = isinstance(self.options.solver, AbstractFirstOrder)
+        if own or not self.by_minibatches:
+            return steps
+        n = self.options.padded_rows(len(batch.w))
+        if self.options.bootstrap:
+            n = self._members(batch, None, None)[0].w.shape[1]
+        return -(-steps // Minibatches.of(n, self.options.batch_rows).count)
 
     def one_pass(
         self,
@@ -121,7 +175,11 @@ class Trainer(NamedTuple):
             return to_numpy(phi), [np.asarray(a) for a in after]
 
     def _members(
-        self, batch: Batch, validation: Batch | None, begin: Network | None
+        self,
+        batch: Batch,
+        validation: Batch | None,
+        begin: Network | None,
+        fold: np.ndarray | None = None,
     ) -> tuple[Member, SharedRows]:
         """What is each member's own, and what all share."""
         options, learner = self.options, self.learner
@@ -137,10 +195,13 @@ class Trainer(NamedTuple):
         if self.by_minibatches:  # an epoch of its own rows
             solver = options.first_order(members.w.shape[1])
             learner = eqx.tree_at(lambda each: each.solver, learner, solver)
-        if validation is None:
+        if fold is not None:
+            absent = np.full(len(batch.w) - len(fold), -1)
+            members = cross_fitted(members, np.concatenate([fold, absent]))
+        if validation is None and fold is None:
             return members, SharedRows(learner, options.hyper, batch)
-        patience = np.asarray(options.n_iter_no_change, np.int32)
-        other = pad(validation)
+        patience = options.patience(len(batch.w))
+        other = None if validation is None else pad(validation)
         return members, SharedRows(learner, options.hyper, batch, other, patience)
 
 
@@ -215,12 +276,40 @@ class Earlier(NamedTuple):
         )
 
 
-def publish(estimator: Any, phi: Network, *, warn: bool) -> None:
-    """Keep φ and how the training went: `history_`, `loss_`, `n_iter_`, `status_`."""
+def is_still_falling(losses: Any, reason: Any) -> bool:
+    """Whether members that reached the limit got better on held-out rows to the end.
+
+    That is by more than `FALL` nats on average in the last tenth of their looks.
+
+    Args:
+        losses: (m, looks) held-out losses, NaN after the last.
+        reason: (m,) why each member ended.
+    """
+    gains = []
+    for each, why in zip(losses, reason, strict=True):
+        known = each[~np.isnan(each)]
+        early = known[: max(1, 9 * len(known) // 10)]
+        ended = why in (VALIDATION, CALLED_OFF) or not len(known)
+        gains.append(0.0 if ended else early.min() - known.min())
+    return bool(np.mean(gains) > FALL)
+
+
+def publish(
+    estimator: Any, phi: Network, n_iter: int, *, warn: bool, warn_falling: bool = False
+) -> None:
+    """Keep φ and how the training went: `history_`, `loss_`, `n_iter_`, `status_`.
+
+    Args:
+        estimator: where.
+        phi: what was found.
+        n_iter: epochs, or steps on all rows.
+        warn: whether to warn of a minimum that was not reached.
+        warn_falling: whether to warn of a held-out loss that was still falling.
+    """
     solution, trace = phi.solution, phi.solution.trace
     status = solution.status
     estimator.phi_ = unstacked(phi)
-    estimator.n_iter_ = int(np.max(status.steps))
+    estimator.n_iter_ = n_iter
     estimator.status_ = "\n".join(status.sentences)
     known = ~np.isnan(trace.loss).all(0)
     history = {"loss": trace.loss[..., known], "rate": trace.step[..., known]}
@@ -230,7 +319,16 @@ def publish(estimator: Any, phi: Network, *, warn: bool) -> None:
     alone = len(solution.loss) == 1
     estimator.history_ = {k: v[0] if alone else v for k, v in history.items()}
     estimator.loss_ = float(np.mean(solution.loss))
-    if warn and not status.converged.all():
-        sentence = status.sentences[int(np.argmin(status.converged))]
+    if warn_falling and is_still_falling(trace.validation, status.reason):
+        warnings.warn(
+            f"{type(estimator).__name__} was trained for {n_iter} epochs, its limit, and "
+            "the loss on held-out rows was still falling; give a larger "
+            "learning_rate_init, or a larger max_iter with early_stopping=True.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    wanted = status.converged | (np.asarray(status.reason) == CALLED_OFF)
+    if warn and not wanted.all():
+        sentence = status.sentences[int(np.argmin(wanted))]
         name = type(estimator).__name__
         warnings.warn(f"{name} {sentence}.", ConvergenceWarning, stacklevel=3)

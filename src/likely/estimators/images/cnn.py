@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from likely.base.settings import store
+from likely.base.training.options import IMAGES
 from likely.estimators.images.pictures import flat_images, image_shape, is_pictures
 from likely.estimators.networks.predictor import NetworkPredictor
 from likely.models import CNN, ResNet
@@ -66,6 +67,14 @@ class CNNClassifier(ClassifierMixin, NetworkPredictor):
     Images come as (n, h, w) or (n, h, w, c), or flat with `image_shape`; bytes become
     numbers from 0 to 1. Each channel is centred and scaled as a whole.
 
+    By default a tenth of the images (a fifth of at most 500) is held out: the training
+    stops when their loss no longer falls, with a warning where it still falls at the limit
+    of 40 epochs or 1500 steps, and their predictions calibrate the probabilities. Up to 500
+    images of at most 256 numbers train five members, each of which holds out other images.
+    A network that is told how long to train (`max_iter`, `early_stopping`), whose solver is
+    "lbfgs" or a solver of one's own, or with `bootstrap`, `warm_start` or validation rows,
+    is trained as told.
+
     Args:
         channels: what each stage makes; a stage convolves, applies the activation and pools.
         hidden: widths of the perceptron after the stages.
@@ -81,22 +90,29 @@ class CNNClassifier(ClassifierMixin, NetworkPredictor):
             `models.alexnet()`.
         augment: a `layers.Augmentation`: how images are changed at random in training.
         dtype: what to compute in, such as "bfloat16".
-        alpha: strength of the Gaussian prior on the weights (not on the biases).
+        alpha: strength of the Gaussian prior on the weights (not on the biases); "auto" is 1
+            with held-out images for each member, else 1e-4.
         solver: "adam" on minibatches, "lbfgs" on all rows, or "auto" by the size; or a
             solver of `likely.solvers`, with steps and rate of its own.
-        learning_rate_init: of Adam.
+        learning_rate_init: of Adam; "auto" is 0.002 with held-out images for each member,
+            else 0.001.
         learning_rate: "constant", "cosine" (to zero at the end), "plateau" (halved where
             the loss stays), or a schedule of `likely.solvers`.
-        batch_size: rows in a minibatch; "auto" is 200.
-        max_iter: epochs of Adam, steps of L-BFGS.
+        batch_size: rows in a minibatch; "auto" is 64 with held-out images for each member,
+            else 200.
+        max_iter: epochs of Adam, steps of L-BFGS; "auto" is 40, or as many as make 1500
+            steps (500 without held-out images).
         tol: L-BFGS stops when no entry of the gradient is larger.
         clip_norm: the longest gradient, or None.
         weight_average: what is kept: None the last weights, a decay between 0 and 1 their
             exponential average, "uniform" the mean over the second half of the steps.
-        early_stopping: whether to hold out rows and stop by them.
-        validation_fraction: how many.
-        n_iter_no_change: epochs without a lower validation loss before stopping.
+        early_stopping: whether to hold out the same rows from all members and stop by them;
+            "auto" as described above.
+        validation_fraction: how many, with `early_stopping=True`.
+        n_iter_no_change: epochs without a lower validation loss before stopping; where each
+            member holds out rows of its own, short epochs count together, 20 steps as one.
         n_members: networks that are fitted as one program; the prediction is the mixture.
+            "auto" as described above, and 1 where the training is told otherwise.
         bootstrap: whether each member sees its own draw of the rows.
         warm_start: whether `fit` goes on from the weights of the last one.
         random_state: seed of first weights, batches, augmentation and the split.
@@ -106,11 +122,12 @@ class CNNClassifier(ClassifierMixin, NetworkPredictor):
         image_shape_: (h, w, c) of the images.
         history_: the loss of each step, and of each look at the validation rows.
         loss_: the last training loss.
-        n_iter_: steps made.
+        n_iter_: epochs of Adam, or steps of L-BFGS, that were made.
         status_: how it ended.
     """
 
     _kind = ImageInputs(512)
+    _limits = IMAGES
 
     @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
@@ -129,19 +146,19 @@ class CNNClassifier(ClassifierMixin, NetworkPredictor):
         network=None,
         augment=None,
         dtype=None,
-        alpha=1e-4,
+        alpha: Any = "auto",
         solver="auto",
-        learning_rate_init=1e-3,
+        learning_rate_init: Any = "auto",
         learning_rate="constant",
-        batch_size="auto",
-        max_iter=20,
+        batch_size: Any = "auto",
+        max_iter: Any = "auto",
         tol=1e-5,
         clip_norm=None,
         weight_average=None,
-        early_stopping=False,
+        early_stopping: Any = "auto",
         validation_fraction=0.1,
         n_iter_no_change=10,
-        n_members=1,
+        n_members: Any = "auto",
         bootstrap=False,
         warm_start=False,
         random_state=0,
@@ -164,6 +181,7 @@ class CNNRegressor(RegressorMixin, NetworkPredictor):
     """
 
     _kind = ImageInputs(512)
+    _limits = IMAGES
     _allows_outputs = True
     family: Any
 
@@ -185,19 +203,19 @@ class CNNRegressor(RegressorMixin, NetworkPredictor):
         network=None,
         augment=None,
         dtype=None,
-        alpha=1e-4,
+        alpha: Any = "auto",
         solver="auto",
-        learning_rate_init=1e-3,
+        learning_rate_init: Any = "auto",
         learning_rate="constant",
-        batch_size="auto",
-        max_iter=20,
+        batch_size: Any = "auto",
+        max_iter: Any = "auto",
         tol=1e-5,
         clip_norm=None,
         weight_average=None,
-        early_stopping=False,
+        early_stopping: Any = "auto",
         validation_fraction=0.1,
         n_iter_no_change=10,
-        n_members=1,
+        n_members: Any = "auto",
         bootstrap=False,
         warm_start=False,
         random_state=0,
@@ -222,6 +240,7 @@ class ResNetClassifier(ClassifierMixin, NetworkPredictor):
     """
 
     _kind = ImageInputs(512)
+    _limits = IMAGES
     network: Any
     widths: Any
     blocks: Any
@@ -245,19 +264,19 @@ class ResNetClassifier(ClassifierMixin, NetworkPredictor):
         network=None,
         augment=None,
         dtype=None,
-        alpha=1e-4,
+        alpha: Any = "auto",
         solver="auto",
-        learning_rate_init=1e-3,
+        learning_rate_init: Any = "auto",
         learning_rate="constant",
-        batch_size="auto",
-        max_iter=20,
+        batch_size: Any = "auto",
+        max_iter: Any = "auto",
         tol=1e-5,
         clip_norm=None,
         weight_average=None,
-        early_stopping=False,
+        early_stopping: Any = "auto",
         validation_fraction=0.1,
         n_iter_no_change=10,
-        n_members=1,
+        n_members: Any = "auto",
         bootstrap=False,
         warm_start=False,
         random_state=0,

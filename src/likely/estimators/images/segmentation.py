@@ -6,7 +6,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from likely.base.labels import codes_of
+from likely.base.predictor import rows_that_count
 from likely.base.settings import store
+from likely.base.training.options import IMAGES
 from likely.core.checks import InputError
 from likely.estimators.images.cnn import ImageInputs
 from likely.estimators.images.pictures import shape_of
@@ -31,6 +33,7 @@ class UNetSegmenter(NetworkPredictor):
     """
 
     _kind = ImageInputs(128)
+    _limits = IMAGES
     _positions = True
     _allows_outputs = True
     network: Any
@@ -51,18 +54,18 @@ class UNetSegmenter(NetworkPredictor):
         network=None,
         augment=None,
         dtype=None,
-        alpha=1e-4,
+        alpha: Any = "auto",
         solver="adam",
-        learning_rate_init=1e-3,
+        learning_rate_init: Any = "auto",
         learning_rate="constant",
         batch_size=32,
-        max_iter=20,
+        max_iter: Any = "auto",
         clip_norm=None,
         weight_average=None,
-        early_stopping=False,
+        early_stopping: Any = "auto",
         validation_fraction=0.1,
         n_iter_no_change=10,
-        n_members=1,
+        n_members: Any = "auto",
         bootstrap=False,
         warm_start=False,
         random_state=0,
@@ -108,10 +111,11 @@ class UNetSegmenter(NetworkPredictor):
 
     def nll(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The mean loss of a pixel, in nats."""
+        X, y, w, _ = rows_that_count(X, y, sample_weight)
         codes = codes_of(y, self.classes_, "y").astype(int)
         logs = np.take_along_axis(self._log_probs(X), codes[..., None], -1)
         rows = -logs.reshape(len(logs), -1).mean(1)
-        return float(np.average(rows, weights=sample_weight))
+        return float(np.average(rows, weights=w))
 
     def _probs(self, X: Any) -> np.ndarray:
         """(n, h, w, c) probabilities of each pixel."""

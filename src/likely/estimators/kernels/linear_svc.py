@@ -30,7 +30,8 @@ class LinearSVC(ClassifierMixin, MarginClassifier):
         fit_intercept: whether there is a b.
         probability: whether to calibrate probabilities on five held-out folds.
         class_weight: None, "balanced" or a dict; multiplies C.
-        max_iter: the largest number of Newton steps.
+        max_iter: the largest number of Newton steps; with "hinge" for each of the
+            smoother losses that lead to it.
         tol: the largest gradient at the end, relative to that at zero.
 
     Attributes:
@@ -40,7 +41,7 @@ class LinearSVC(ClassifierMixin, MarginClassifier):
         margin_: 1/‖w‖ of each machine.
         objective_: the objective of each machine.
         gap_: how far each objective can be above its minimum (by the dual).
-        n_iter_: Newton steps of each machine.
+        n_iter_: Newton steps of each machine, those of the loss that took most.
     """
 
     C: Any

@@ -46,8 +46,7 @@ def least_pinball(
     """b, the duality gap as a part of the loss, and the steps taken."""
     T, present, total = _whitening(A, w), w > 0, w.sum()
     A = A @ T
-    size = jnp.maximum(w @ jnp.abs(y) / total, jnp.finfo(y.dtype).tiny)
-    y = jnp.where(present, y, 0.0) / size
+    y = jnp.where(present, y, 0.0)
 
     def solve(q: Float[Array, " n"], r: Float[Array, " n"]) -> Float[Array, " p"]:
         """argmin of Σ w q (r − A d)²."""
@@ -56,22 +55,25 @@ def least_pinball(
         lift = jnp.where(scale > 0, 1e-14 * scale, 1.0)
         return jnp.linalg.solve(H + jnp.diag(lift), (w * q * r) @ A)
 
-    above = jnp.full_like(y, 1 - tau)
-    b = -solve(jnp.ones_like(y), y)  # the program minimises −y·x, so b = −coefficients
-    r = -y - A @ b
-    floor = 1e-3 * (w @ jnp.abs(r) / total + 1e-3)
-    z = jnp.maximum(r, 0.0) + floor
-    start = _State(
-        above, 1 - above, z, z - r, b, w @ jnp.abs(r) / total, jnp.asarray(0)
-    )
+    # From here on y is what least squares leaves of it, in units of its own size.
+    one, rounding = jnp.ones_like(y), 100 * jnp.finfo(y.dtype).eps * w @ jnp.abs(y)
+    line = solve(one, y)
+    line = line + solve(one, y - A @ line)
+    y = jnp.where(present, y - A @ line, 0.0)
+    exact = w @ jnp.abs(y) <= rounding
+    size = jnp.maximum(w @ jnp.abs(y) / total, jnp.finfo(y.dtype).tiny)
+    y = y / size
+    above, b = jnp.full_like(y, 1 - tau), jnp.zeros_like(line)
+    z = jnp.maximum(-y, 0.0) + 1e-3
+    start = _State(above, 1 - above, z, z + y, b, jnp.ones(()), jnp.asarray(0))
     end = jax.lax.while_loop(
         lambda c: (c.gap > 1e-13) & (c.steps < MAX_STEPS),
         lambda c: _step(c, A, y, w, tau, solve),
         start,
     )
-    exact = start.gap <= 1e-9
-    b, gap = jnp.where(exact, start.b, end.b), jnp.where(exact, 0.0, end.gap)
-    return T @ (-b * size), gap, end.steps
+    # the program minimises −y·x, so b = −coefficients
+    b, gap = jnp.where(exact, 0.0, end.b), jnp.where(exact, 0.0, end.gap)
+    return T @ (line - b * size), gap, end.steps
 
 
 def _whitening(A: Float[Array, "n p"], w: Float[Array, " n"]) -> Float[Array, "p p"]:

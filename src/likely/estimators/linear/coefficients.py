@@ -22,20 +22,26 @@ class Coefficients(NamedTuple):
     @staticmethod
     def without_weights(phi: PyTree) -> PyTree:
         """φ with every weight zero."""
-        zeros = np.zeros_like(coefficients_of(phi).weight)
-        return eqx.tree_at(lambda p: _linear(p).weight, phi, zeros)
+        zeros = np.zeros_like(linear_of(phi).weight)
+        return eqx.tree_at(lambda p: linear_of(p).weight, phi, zeros)
 
 
 def coefficients_of(phi: PyTree) -> Coefficients:
-    """Weights, bias and shared entries of η, whatever holds them."""
+    """Weights, bias and shared entries of η, whatever holds them.
+
+    The bias is that of the columns as they are, also where the line has a centre.
+    """
     shared = getattr(phi, "log_scale", None)
     shared = np.zeros(0) if shared is None else np.atleast_1d(shared)
     model: Any = phi.model
     while not isinstance(model, Linear):
         shared = np.asarray(model.tail) if isinstance(model, Shared) else shared
         model = model.model
-    bias = None if model.bias is None else np.asarray(model.bias)
-    return Coefficients(np.asarray(model.weight), bias, shared)
+    weight, bias = np.asarray(model.weight), model.bias
+    if bias is not None and model.centre is not None:
+        shift = np.asarray(model.centre, np.longdouble) @ weight
+        bias = np.asarray(bias - shift, np.float64)
+    return Coefficients(weight, None if bias is None else np.asarray(bias), shared)
 
 
 def eta_at(phi: PyTree, x: Any) -> np.ndarray:
@@ -46,17 +52,18 @@ def eta_at(phi: PyTree, x: Any) -> np.ndarray:
         x: (n, d) columns, or these and (n,) offsets.
     """
     X, offset = x if isinstance(x, tuple) else (x, None)
-    weight, bias, shared = coefficients_of(phi)
-    eta = X @ weight
-    if bias is not None:
-        eta = eta + bias
+    line, shared = linear_of(phi), coefficients_of(phi).shared
+    eta = (X if line.centre is None else X - line.centre) @ np.asarray(line.weight)
+    if line.bias is not None:
+        eta = eta + line.bias
     if offset is not None:
         eta = eta + offset[:, None]
     rest = np.broadcast_to(shared, (len(X), len(shared)))
     return np.concatenate([eta, rest], axis=1)
 
 
-def _linear(phi: PyTree) -> Linear:
+def linear_of(phi: PyTree) -> Linear:
+    """The line inside φ of any linear model."""
     model = phi.model
     while not isinstance(model, Linear):
         model = model.model

@@ -49,10 +49,13 @@ def _dependence(X: np.ndarray, intercept: bool) -> tuple[int | None, list[int]]:
     """A dependent column and the few others that make it up, if n is not too large."""
     if X.size > MAX_SIZE:
         return None, []
+    size = np.abs(X).max(0, initial=0.0)
+    X = X / np.where(size > 0, size, 1.0)  # now no column is larger than 1
+    X = X - X[0] if intercept else X
     X = X - X.mean(0) if intercept else X
     length = np.linalg.norm(X, axis=0)
-    size = length.max(initial=0.0)
-    still = np.flatnonzero(length <= 1e-12 * max(size, 1e-300))
+    rounding = 4 * np.finfo(float).eps * np.sqrt(len(X))
+    still = np.flatnonzero(length <= (rounding if intercept else 0.0))
     if still.size:
         return int(still[0]), []
     R, order = cast(tuple, qr(X / length, mode="r", pivoting=True))

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
+from likely.base.features import feature_names, feature_number
 from likely.base.predictor import Predictor
 from likely.core.checks import InputError, check_finite, check_weights
 from likely.estimators.linear.model import LinearModel
@@ -97,7 +98,12 @@ def _held_out(a, b, X, y, sample_weight) -> NatsDifference:
 
 
 def linearity_test(
-    X: Any, y: Any, *, column: int = 0, n_knots: int = 5, sample_weight: Any = None
+    X: Any,
+    y: Any,
+    *,
+    column: int | str = 0,
+    n_knots: int = 5,
+    sample_weight: Any = None,
 ) -> TestResult:
     """Whether a column acts along a line: F of a natural spline against it.
 
@@ -107,18 +113,22 @@ def linearity_test(
     Args:
         X: (n, d) inputs, or one column (n,).
         y: (n,) numbers.
-        column: the number of the column that may act along a curve.
+        column: the number or the name of the column that may act along a curve.
         n_knots: of the spline, at quantiles.
         sample_weight: how often each row counts.
     """
+    names = feature_names(X)
     X, y = np.asarray(X, float), np.asarray(y, float)
     X = X[:, None] if X.ndim == 1 else X
+    column = feature_number(column, names, X.shape[1])
     w = check_weights(
         np.ones(len(y)) if sample_weight is None else sample_weight, len(y)
     )
     check_finite("X", X, w)
     check_finite("y", y, w)
     X, y, w = X[w > 0], y[w > 0], w[w > 0]
+    X = X - X.mean(0)
+    X = X / np.maximum(np.abs(X).max(0), np.finfo(float).tiny)
     x = X[:, [column]]
     knots = knots_at(x[:, 0], w, np.linspace(0, 1, n_knots))
     if len(knots) < 3:
@@ -156,14 +166,14 @@ def partial_effect(
     Args:
         model: a fitted linear model (with or without a basis), or a `SplineRegressor`.
         X: rows whose range and means are used.
-        column: its number, or its name.
+        column: its number, or its name; of a formula, a column that it makes.
         coverage: of the band, at each x.
         size: points along the range of the column.
     """
     check_is_fitted(model)
-    names = list(getattr(model, "feature_names_in_", []))
-    rows = np.asarray(X, float)
-    j = names.index(column) if isinstance(column, str) else int(column)
+    rows = model._inputs(X)
+    names = feature_names(None, model) or feature_names(X)
+    j = feature_number(column, names, rows.shape[1])
     centre = rows.mean(0)
     grid = np.repeat(centre[None], size + 1, axis=0)
     grid[:size, j] = np.linspace(rows[:, j].min(), rows[:, j].max(), size)

@@ -46,7 +46,12 @@ def fit_log_linear(  # noqa: D417
             proportion to it.
         offset: (n,) a known part of log E[y]; log(exposure) is one.
     """
-    known = partial(offset_of, exposure=exposure, offset=offset)
+    given = {"exposure": exposure, "offset": offset}
+    known = partial(offset_of, **{n: _given(self, X, n, v) for n, v in given.items()})
+    if self.formula is not None:
+        names = {n: v if isinstance(v, str) else None for n, v in given.items()}
+        told = {n: names[n] for n, v in given.items() if v is not None}
+        self._formula = self.formula._replace(**told)
     return self._fit(X, y, sample_weight, lambda w: known(len(w), w=w))
 
 
@@ -54,8 +59,46 @@ def log_linear_design(
     self: Any, X: Any, exposure: Any = None, offset: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """The columns that have coefficients, and the offset of each row."""
+    exposure = _given(self, X, "exposure", exposure)
+    offset = _given(self, X, "offset", offset)
     columns = self._columns(self._inputs(X))
     return columns, offset_of(len(columns), exposure, offset)
+
+
+def _given(self: Any, X: Any, name: str, value: Any) -> Any:
+    """An exposure or offset: values, or in a model of a formula the name of a column."""
+    if self.formula is not None:
+        return self.formula.given(X, name, value)
+    if isinstance(value, str):
+        raise InputError(
+            f"{name} is {value!r}; give a number for each row. Names of columns are for "
+            "models that were made by from_formula."
+        )
+    return value
+
+
+def score_log_linear(  # noqa: D417
+    self: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    exposure: Any = None,
+    offset: Any = None,
+) -> float:
+    """R² of the mean counts that are predicted.
+
+    Args:
+        X: (n, d) inputs.
+        y: (n,) counts.
+        sample_weight: how often each row counts.
+        exposure: (n,) how long or how much each row was watched.
+        offset: (n,) a known part of log E[y].
+    """
+    from sklearn.metrics import r2_score
+
+    predicted = self.predict(X, exposure=exposure, offset=offset)
+    return float(r2_score(y, predicted, sample_weight=sample_weight))
 
 
 def log_linear_strengths(
@@ -125,7 +168,8 @@ class PoissonRegressor(RegressorMixin, LinearModel):
         alphas: the strengths to choose from.
         cv: the folds to choose by; 5 by default.
         max_iter: the step limit.
-        tol: the largest entry of the gradient, in nats per unit of weight.
+        tol: stop when √(gᵀH⁻¹g) is smaller, g the gradient in nats per unit of weight and
+            H the Hessian: whatever the units of the columns.
 
     Attributes:
         coef_: (d,) w.
@@ -134,7 +178,7 @@ class PoissonRegressor(RegressorMixin, LinearModel):
 
     __metadata_request__predict = KNOWN
     _positive_targets = True
-    fit, _design = fit_log_linear, log_linear_design
+    fit, _design, score = fit_log_linear, log_linear_design, score_log_linear
     _publish, _hyper = publish_log_linear, alpha_hyper
     _strengths = log_linear_strengths
     _check_targets = check_counts
@@ -185,7 +229,8 @@ class NegativeBinomialRegressor(RegressorMixin, LinearModel):
         alphas: the strengths to choose from.
         cv: the folds to choose by; 5 by default.
         max_iter: the step limit.
-        tol: the largest entry of the gradient, in nats per unit of weight.
+        tol: stop when √(gᵀH⁻¹g) is smaller, g the gradient in nats per unit of weight and
+            H the Hessian: whatever the units of the columns.
 
     Attributes:
         coef_: (d,) w.
@@ -195,7 +240,7 @@ class NegativeBinomialRegressor(RegressorMixin, LinearModel):
 
     __metadata_request__predict = KNOWN
     _positive_targets = True
-    fit, _design = fit_log_linear, log_linear_design
+    fit, _design, score = fit_log_linear, log_linear_design, score_log_linear
     _publish, _hyper = publish_log_linear, alpha_hyper
     _strengths = log_linear_strengths
     _check_targets = check_counts

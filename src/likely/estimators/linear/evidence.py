@@ -3,6 +3,9 @@ r"""From a fitted linear model and its rows to an `Estimate`, kind by kind.
 The design has the intercept first. `Evidence` is what all kinds share: rows, weights, η
 and the family with its dispersion fixed, so that the same lines give model-based and
 robust errors. Only present rows take part.
+
+Sums over rows are taken in coordinates that suit the columns (`standardised`). With
+$b = Mb_z$ for the coefficients in these, the covariance is $M C_z M^\top$.
 """
 
 from typing import Any, NamedTuple
@@ -13,11 +16,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 from scipy import stats
+from scipy.linalg import block_diag
 from scipy.special import polygamma
 
+from likely.core.checks import InputError
 from likely.core.linalg import regression
 from likely.core.precision import float64, to_numpy
 from likely.core.rows import pad
+from likely.estimators.linear.standardised import (
+    Standardisation,
+    is_rounding,
+    standardisation,
+)
 from likely.families import AbstractFamily, Gamma
 from likely.inference import (
     curvature,
@@ -79,26 +89,53 @@ class Evidence(eqx.Module):
         """Σw − p, p coefficients for each entry of η that is free."""
         return self.total - self.p * self.free
 
+    def refuse_saturated(self, extra: int = 0) -> None:
+        """Refuse errors that come from residuals where the fit leaves none.
+
+        Args:
+            extra: parameters beside the coefficients that errors have to be left for.
+        """
+        if not self.df_residual > extra:
+            raise InputError(
+                f"there are {self.p * self.free + extra} parameters and {self.total:g} "
+                "observations, so nothing is left to estimate errors from; use fewer "
+                "columns or more rows."
+            )
+
     @property
     def free(self) -> int:
         """Entries of η that have coefficients of their own: one less for a softmax."""
         k = self.eta.shape[1]
         return k - 1 if k > 1 else k
 
+    def coordinates(self, *, transforms: bool = True) -> "_Coordinates":
+        """Coordinates that suit the columns, shifted only or also combined."""
+        first = bool(self.first)
+        found = standardisation(
+            self.X, self.w, intercept=first, transforms=transforms, thorough=True
+        )
+        return _Coordinates(self, found)
+
     def unscaled(self) -> np.ndarray:
         """I⁻¹ where the dispersion is 1."""
+        at = self.coordinates()
         with float64():
-            return np.asarray(_unscaled(_padded(self)))
+            return at.restored(np.asarray(_unscaled(at.padded())))
 
-    def robust(self, kind: str) -> np.ndarray:
-        """The sandwich of this kind."""
+    def robust(self, kind: str, slopes: np.ndarray) -> tuple[np.ndarray, float | None]:
+        """The sandwich C of this kind, and bᵀC⁻¹b of the slopes b (of one entry of η)."""
+        at = self.coordinates()
         with float64():
-            return np.asarray(_sandwich(_padded(self), kind))
+            C = np.asarray(_sandwich(at.padded(), kind))
+        wald = at.wald(C, slopes) if self.free == 1 else None
+        return at.restored(C), wald
 
-    def squares(self) -> Float[np.ndarray, " p"]:
-        """Σ w A² of each column of the design."""
-        own = np.einsum("i,ij,ij->j", self.w, self.X, self.X, optimize=True)
-        return np.r_[self.total, own] if self.first else own
+    def inflation(self, C: Float[np.ndarray, "p p"]) -> Float[np.ndarray, " d"]:
+        """Variances of slopes, in units of those that columns alone would have."""
+        G, mean = self.moments()
+        spread = np.sqrt(np.diagonal(G))
+        found = np.diagonal(C)[self.first : self.p] * spread**2 * self.total
+        return np.where(is_rounding(mean, spread), np.inf, found)
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
         """XᵀWX/Σw about the means (about 0 without an intercept), and the means."""
@@ -124,6 +161,55 @@ class Evidence(eqx.Module):
             s = np.linalg.svd(R, compute_uv=False)
             return float(s[0] / s[-1]) if s[-1] > 0 else np.inf
         return float(np.sqrt(values[-1] / max(values[0], np.finfo(float).tiny)))
+
+
+class _Coordinates(NamedTuple):
+    """The evidence in coordinates that suit the columns."""
+
+    evidence: Evidence
+    found: Standardisation | None
+
+    @property
+    def A(self) -> Float[np.ndarray, "n p"]:
+        """The design."""
+        here = self.evidence
+        Z = here.X if self.found is None else self.found.columns(here.X)
+        return np.column_stack([np.ones(len(Z)), Z]) if here.first else Z
+
+    def padded(self) -> "_Rows":
+        """Absent rows up to a size class, so that a new n compiles nothing."""
+        here = self.evidence
+        rows = pad(Batch((self.A, here.eta), here.y, here.w))
+        return _Rows(here.family, *map(jnp.asarray, (*rows.x, rows.y, rows.w)))
+
+    def restored(self, C: np.ndarray, tail: int = 0) -> np.ndarray:
+        """The covariance for the columns as they are: M C Mᵀ for each entry of η.
+
+        Args:
+            C: in these coordinates.
+            tail: the number of parameters at the end that are no coefficients.
+        """
+        if self.found is None:
+            return C
+        first, p = self.evidence.first, self.evidence.p
+        M = np.eye(p)
+        M[first:, first:] = self.found.weights(M[first:, first:])
+        if self.found.centre is not None:
+            M[0, 1:] = -(self.found.centre @ M[1:, 1:])
+        M = block_diag(*[M] * ((len(C) - tail) // p), np.eye(tail))
+        return M @ C @ M.T
+
+    def wald(self, C: np.ndarray, slopes: np.ndarray) -> float | None:
+        """bᵀC⁻¹b of slopes of the columns as they are, C in these coordinates."""
+        T = None if self.found is None else self.found.transform
+        if T is not None:
+            slopes = slopes / T if T.ndim == 1 else np.linalg.solve(T, slopes)
+        first, p = self.evidence.first, self.evidence.p
+        C = C[first:p, first:p]
+        try:
+            return float(slopes @ np.linalg.solve(C, slopes))
+        except np.linalg.LinAlgError:
+            return None
 
 
 class _Rows(NamedTuple):
@@ -162,13 +248,6 @@ def _sandwich(evidence: _Rows, kind: str) -> Float[Array, "q q"]:
     return sandwich(bread, rows, leverage, evidence.w, kind=kind)
 
 
-def _padded(evidence: Evidence) -> _Rows:
-    """Absent rows up to a size class, so that a new n compiles nothing."""
-    rows = pad(Batch((evidence.A, evidence.eta), evidence.y, evidence.w))
-    arrays = map(jnp.asarray, (*rows.x, rows.y, rows.w))
-    return _Rows(evidence.family, *arrays)
-
-
 def normal_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
     """(AᵀWA)⁻¹ to almost the last digit where that is cheap or needed."""
     p = evidence.p
@@ -188,10 +267,11 @@ def normal_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
         order = (
             np.r_[1:p, 0] if evidence.first else np.arange(p)
         )  # a constant goes last
-        rows = _padded(evidence)
+        at = evidence.coordinates(transforms=False)
+        rows = at.padded()
         found = _regression(rows.A[:, order], rows.y, rows.w)
         back = np.argsort(order)
-        return np.asarray(found.covariance)[np.ix_(back, back)]
+        return at.restored(np.asarray(found.covariance)[np.ix_(back, back)])
 
 
 @eqx.filter_jit
@@ -212,16 +292,18 @@ def joint_covariance(
     family: AbstractFamily, evidence: Evidence, u: float, *, robust: bool
 ) -> Float[np.ndarray, "q q"]:
     """The covariance of (B, u): the inverse information, or the sandwich of scores."""
+    at = evidence.coordinates()
     with float64():
-        rows = _padded(evidence)
+        rows = at.padded()
         eta = np.column_stack([rows.eta[:, 0], np.full(len(rows.y), u)])
         C, u_ = to_numpy(_joint(family, rows.A, eta, rows.y, rows.w))
     w = np.asarray(rows.w)
-    if not robust:
-        return C
-    U = u_ @ C
-    scale = evidence.total / (evidence.total - len(C))
-    return (U * (scale * w)[:, None]).T @ U
+    if robust:
+        evidence.refuse_saturated(1)
+        U = u_ @ C
+        scale = evidence.total / (evidence.total - len(C))
+        C = (U * (scale * w)[:, None]).T @ U
+    return at.restored(C, tail=1)
 
 
 def shape_variance(a: float, total: float) -> float:
@@ -236,7 +318,8 @@ def quantile_covariance(evidence: Evidence, tau: float) -> Float[np.ndarray, "p 
     f(0) is the density of the residuals at 0, by an Epanechnikov kernel whose width is
     Hall and Sheather's.
     """
-    A, w, n = evidence.A, evidence.w, evidence.total
+    evidence.refuse_saturated()
+    at, w, n = evidence.coordinates(), evidence.w, evidence.total
     r = evidence.y - evidence.eta[:, 0]
     low, high = (_quantile(r, w, q) for q in (0.25, 0.75))
     mean = w @ evidence.y / n
@@ -249,7 +332,8 @@ def quantile_covariance(evidence: Evidence, tau: float) -> Float[np.ndarray, "p 
     h = min(spread, (high - low) / 1.34) * width
     kernel = np.where(np.abs(r) <= h, 0.75 * (1 - (r / h) ** 2), 0.0)
     density = float(w @ kernel) / (n * h)
-    return np.linalg.inv((A * w[:, None]).T @ A) * tau * (1 - tau) / density**2
+    C = np.linalg.inv((at.A * w[:, None]).T @ at.A)
+    return at.restored(C) * tau * (1 - tau) / density**2
 
 
 def _quantile(x: np.ndarray, w: np.ndarray, q: float) -> float:

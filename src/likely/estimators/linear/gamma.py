@@ -37,7 +37,8 @@ class GammaRegressor(RegressorMixin, LinearModel):
         alphas: the strengths to choose from.
         cv: the folds to choose by; 5 by default.
         max_iter: the step limit.
-        tol: the largest entry of the gradient, in nats per unit of weight.
+        tol: stop when √(gᵀH⁻¹g) is smaller, g the gradient in nats per unit of weight and
+            H the Hessian: whatever the units of the columns.
 
     Attributes:
         coef_: (d,) w.
@@ -83,6 +84,7 @@ class GammaRegressor(RegressorMixin, LinearModel):
         return Gamma(1.0)
 
     def _estimate(self, evidence: Evidence) -> Estimate:
+        evidence.refuse_saturated()
         ratio = evidence.y / np.exp(evidence.eta[:, 0])
         pearson = float(evidence.w @ (ratio - 1) ** 2) / evidence.df_residual
         return likelihood_estimate(

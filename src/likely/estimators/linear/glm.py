@@ -9,7 +9,7 @@ u the logarithm of that parameter. For gamma regression W does not depend on u a
 for negative binomial regression the two are orthogonal, so a few rounds are enough.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, PyTree
 from likely import recipe
 from likely.core.numerics import bounded
 from likely.core.rows import weighted_mean
+from likely.estimators.linear.uncertainty import AbstractLinearLearner
 from likely.families import AbstractFamily, Categorical, Gamma, Huber
 from likely.families.huber_distribution import huber_loss
 from likely.families.weighted import weighted_median
@@ -28,21 +29,27 @@ from likely.objectives.rows import Normalisation
 from likely.typing import Batch, Key, Solution, Solver
 
 MAX_ROUNDS = 100
-MAX_DISTANCE = 40.0
+MAX_DISTANCE = 30.0
 """How far the logarithm of the dispersion may move from its start."""
 MAX_CONCENTRATION = 1e6
 """r over the mean count from which a negative binomial is a Poisson distribution."""
 
 
 class _ColumnPrior(AbstractPrior):
-    """w_j ~ N(0, 1/α_j): a strength for each column."""
+    """w_j ~ N(0, 1/α_j): a strength for each column, maybe of other coordinates."""
 
-    alpha: Float[Array, " d"]
+    alpha: Float[Array, ""]
+    empty: Float[Array, " d"]
+    """The strength of columns that hold nothing."""
+    coordinates: Any = None
+    """Those whose weights the prior is about."""
     on: str = eqx.field(static=True, default="weight")
 
     def smooth_log_prob(self, model: PyTree) -> Float[Array, ""]:
         (weight,) = penalised(model, self.on)
-        return -0.5 * self.alpha @ jnp.sum(weight**2, 1)
+        raw = weight if self.coordinates is None else self.coordinates.weights(weight)
+        squares = self.alpha * jnp.sum(raw**2)
+        return -0.5 * (squares + self.empty @ jnp.sum(weight**2, 1))
 
     def kink_log_prob(self, model: PyTree) -> Float[Array, ""]:
         return jnp.zeros(())
@@ -51,9 +58,18 @@ class _ColumnPrior(AbstractPrior):
         return model
 
 
-def ridge_prior(X: Float[Array, "n d"], alpha: Float[Array, ""]) -> AbstractPrior:
-    """w ~ N(0, 1/α); a column of zeros gets the coefficient 0 whatever α is."""
-    return _ColumnPrior(alpha=alpha + empty_columns(X))
+def ridge_prior(
+    X: Float[Array, "n d"], alpha: Float[Array, ""], hyper: dict
+) -> AbstractPrior:
+    """w ~ N(0, 1/α); a column of zeros gets the coefficient 0 whatever α is.
+
+    Args:
+        X: the columns.
+        alpha: the strength.
+        hyper: with the `coordinates` that the columns are in, unless they are as given.
+    """
+    coordinates = hyper.get("coordinates")
+    return _ColumnPrior(alpha=alpha, empty=empty_columns(X), coordinates=coordinates)
 
 
 def empty_columns(X: Float[Array, "n d"]) -> Float[Array, " d"]:
@@ -69,7 +85,7 @@ def start_at(X: Any, eta: Float[Array, " k"], intercept: bool) -> Linear | Offse
     return Offset(Linear.zeros(X[0].shape[1], len(eta), bias))
 
 
-class LinearLearner(eqx.Module):
+class LinearLearner(AbstractLinearLearner):
     """The recipe for a linear model: family, prior w ~ N(0, 1/α), solver.
 
     Args:
@@ -84,6 +100,7 @@ class LinearLearner(eqx.Module):
     solver: Solver
     intercept: bool = eqx.field(static=True)
     per_weight: bool = eqx.field(static=True, default=False)
+    any_coordinates: ClassVar[bool] = True
 
     def learn(self, key: Key, hyper: dict, batch: Batch) -> Solution:
         """Start at the null model and minimise."""
@@ -92,7 +109,7 @@ class LinearLearner(eqx.Module):
             batch.x, self.family.marginal(batch.y, batch.w), self.intercept
         )
         alpha = strength(hyper, batch.w, self.per_weight)
-        prior = ridge_prior(X, alpha)
+        prior = ridge_prior(X, alpha, hyper)
         found = recipe.fit(
             self.family, model, batch, prior=prior, solver=self.solver, key=key
         ).solution
@@ -109,6 +126,10 @@ class LinearLearner(eqx.Module):
     def eta(self, phi: Solution, X: Any) -> Float[Array, "n k"]:
         """x·W + b."""
         return phi.model(X)[0]
+
+    def penalty(self, phi: Solution, hyper: dict, w: Any) -> tuple[Any, None]:
+        """α, in nats."""
+        return hyper["alpha"] * (w.sum() if self.per_weight else 1.0), None
 
     def trimmed(self, phi: Solution, d: int) -> Solution:
         """φ with the weights of the first d columns."""
@@ -142,7 +163,7 @@ class _Location(eqx.Module):
         return loss + self.penalty(model), state
 
 
-class DispersedLearner(eqx.Module):
+class DispersedLearner(AbstractLinearLearner):
     """The recipe where the second parameter of the family is shared by all rows.
 
     Args:
@@ -160,11 +181,33 @@ class DispersedLearner(eqx.Module):
     solver: Solver
     intercept: bool = eqx.field(static=True)
     coupled: bool = eqx.field(static=True, default=True)
+    any_coordinates: ClassVar[bool] = True
 
     def learn(self, key: Key, hyper: dict, batch: Batch) -> Solution:
-        """Alternate until u stands still."""
+        """The line with its learned dispersion.
+
+        A line with a scale is fitted to targets of about that scale around zero.
+        """
+        if self.fixed != "scale":
+            return self._alternate(key, hyper, batch)
+        y, w = batch.y, batch.w
+        middle = weighted_median(y, w)
+        unit = weighted_mean(jnp.abs(y - middle), w)
+        unit = jnp.where(unit > 0, unit, jnp.maximum(jnp.abs(middle), _tiny(y)))
+        middle = middle if self.intercept else jnp.zeros_like(middle)
+        alpha = jnp.asarray(hyper["alpha"]) * unit**2
+        rows = batch._replace(y=(y - middle) / unit)
+        found = self._alternate(key, {**hyper, "alpha": alpha}, rows)
+        line, u = found.model.model, found.model.tail
+        B = line.coefficients * unit
+        B = B.at[-1].add(middle) if self.intercept else B
+        shared = Shared(line.with_coefficients(B), u + jnp.log(unit))
+        return eqx.tree_at(lambda s: s.model, found, shared)
+
+    def _alternate(self, key: Key, hyper: dict, batch: Batch) -> Solution:
+        """Alternate until u stands still; the status has the steps of the longest round."""
         X = batch.x[0] if isinstance(batch.x, tuple) else batch.x
-        prior = ridge_prior(X, strength(hyper, batch.w, True))
+        prior = ridge_prior(X, strength(hyper, batch.w, True), hyper)
         location, u = self._start(batch)
         model = start_at(batch.x, location[None], self.intercept)
         limits = self._limits(u, batch)
@@ -174,8 +217,10 @@ class DispersedLearner(eqx.Module):
             return eqx.tree_at(lambda s: s.model, found, Shared(found.model, u[None]))
 
         def again(state):
-            found, u, _, rounds = state
-            found = self._location(key, prior, found.model, u, batch)
+            before, u, _, rounds = state
+            found = self._location(key, prior, before.model, u, batch)
+            steps = jnp.maximum(before.status.steps, found.status.steps)
+            found = eqx.tree_at(lambda s: s.status.steps, found, steps)
             new = self._dispersion(found.model(batch.x)[0], u, limits, batch)
             return found, new, jnp.abs(new - u), rounds + 1
 
@@ -186,12 +231,8 @@ class DispersedLearner(eqx.Module):
         nothing = _zeros_like(self._location, key, prior, model, u, batch)
         first = eqx.tree_at(lambda s: s.model, nothing, model)
         state = (first, u, jnp.asarray(jnp.inf), jnp.asarray(0))
-        found, u, _, rounds = jax.lax.while_loop(moving, again, state)
-        return eqx.tree_at(
-            lambda s: (s.model, s.status.steps),
-            found,
-            (Shared(found.model, u[None]), rounds),
-        )
+        found, u, *_ = jax.lax.while_loop(moving, again, state)
+        return eqx.tree_at(lambda s: s.model, found, Shared(found.model, u[None]))
 
     def _location(self, key: Key, prior, model, u, batch: Batch) -> Solution:
         """W where the dispersion is e^u."""
@@ -223,13 +264,10 @@ class DispersedLearner(eqx.Module):
 
     def _start(self, batch: Batch) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """A location and a dispersion to start from."""
-        y, w = batch.y, batch.w
+        zero = jnp.zeros((), batch.y.dtype)
         if self.fixed == "scale":
-            location = weighted_median(y, w)
-            spread = weighted_mean(jnp.abs(y - location), w)
-            spread = jnp.maximum(spread, jnp.sqrt(jnp.finfo(y.dtype).tiny))
-            return location, jnp.log(spread)
-        return self.unit.marginal(y, w)[0], jnp.zeros((), y.dtype)
+            return zero, zero
+        return self.unit.marginal(batch.y, batch.w)[0], zero
 
     def _limits(self, u: Float[Array, ""], batch: Batch) -> tuple[Array, Array]:
         """How small and how large u may get."""
@@ -246,9 +284,19 @@ class DispersedLearner(eqx.Module):
         """(x·w + b, u)."""
         return phi.model(X)[0]
 
+    def penalty(self, phi: Solution, hyper: dict, w: Any) -> tuple[Any, None]:
+        """α, in nats; in units of 1/s² where there is a scale s."""
+        unit = jnp.exp(2 * phi.model.tail[0]) if self.fixed == "scale" else 1.0
+        return hyper["alpha"] * w.sum() * unit, None
+
     def trimmed(self, phi: Solution, d: int) -> Solution:
         """φ with the weights of the first d columns."""
         return trim(phi, d)
+
+
+def _tiny(y: Array) -> float:
+    """A number as small as a scale may get."""
+    return float(jnp.finfo(y.dtype).tiny) ** 0.5
 
 
 def _zeros_like(f, *args) -> PyTree:

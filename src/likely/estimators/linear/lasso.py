@@ -1,6 +1,6 @@
 r"""The lasso and the elastic net: squared loss with an absolute penalty."""
 
-from typing import Any, no_type_check
+from typing import Any, ClassVar, no_type_check
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -22,6 +22,7 @@ from likely.estimators.linear.normal import (
     publish_normal,
 )
 from likely.estimators.linear.penalty import lasso_strengths
+from likely.estimators.linear.uncertainty import AbstractLinearLearner
 from likely.families import AbstractFamily, Normal, Product
 from likely.models import Linear, Shared
 from likely.objectives import ElasticNetPrior
@@ -30,7 +31,7 @@ from likely.solvers.settings import as_real, as_whole
 from likely.typing import Batch, Key, Solution
 
 
-class ElasticNetLearner(eqx.Module):
+class ElasticNetLearner(AbstractLinearLearner):
     r"""Squared loss with an L1 penalty: the lasso and the elastic net.
 
     $\frac{1}{2\sum w}\sum_i w_i r_i^2 + α(ρ\lVert w\rVert_1 + \frac{1-ρ}{2}\lVert w\rVert^2)$, by
@@ -40,6 +41,7 @@ class ElasticNetLearner(eqx.Module):
     family: AbstractFamily
     solver: CoordinateDescent
     intercept: bool = eqx.field(static=True)
+    any_coordinates: ClassVar[bool] = False
 
     def learn(self, key: Key, hyper: dict, batch: Batch) -> Solution:
         """The line with its learned scale."""
@@ -72,6 +74,11 @@ class ElasticNetLearner(eqx.Module):
     def eta(self, phi: Solution, X: Float[Array, "n d"]) -> Float[Array, "n k"]:
         """(x·w + b, log σ)."""
         return phi.model(X)[0]
+
+    def penalty(self, phi: Solution, hyper: dict, w: Any) -> tuple[Any, Any]:
+        """The ridge part, in units of 1/σ², and the coefficients that are not 0."""
+        ridge = hyper["alpha"] * (1 - hyper["l1_ratio"]) * w.sum()
+        return ridge, phi.model.model.weight != 0
 
     def trimmed(self, phi: Solution, d: int) -> Solution:
         """φ with the weights of the first d columns."""
@@ -114,7 +121,7 @@ class Lasso(RegressorMixin, LinearModel):
         alpha_: the strength that was chosen, where alpha="cv".
     """
 
-    _uncertainty = "none"
+    _uncertainty = "penalised"
     _allows_outputs = True
     _publish, _unit = publish_normal, normal_unit
     _refusal, _estimate = normal_refusal, normal_estimate
@@ -165,7 +172,7 @@ class ElasticNet(RegressorMixin, LinearModel):
         alpha_: the strength that was chosen, where alpha="cv".
     """
 
-    _uncertainty = "none"
+    _uncertainty = "penalised"
     _allows_outputs = True
     _publish, _unit = publish_normal, normal_unit
     _refusal, _estimate = normal_refusal, normal_estimate

@@ -1,7 +1,7 @@
 r"""Logistic regression, binary and multinomial."""
 
 import warnings
-from typing import Any, no_type_check
+from typing import Any, ClassVar, no_type_check
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -17,8 +17,9 @@ from likely.estimators.linear.coefficients import coefficients_of, eta_at
 from likely.estimators.linear.evidence import Evidence
 from likely.estimators.linear.glm import LinearLearner, empty_columns, trim
 from likely.estimators.linear.model import LinearModel, alpha_of
-from likely.estimators.linear.penalty import ridge_strengths
+from likely.estimators.linear.penalty import ridge_strengths, weak_strengths
 from likely.estimators.linear.separation import separation
+from likely.estimators.linear.standardised import standardised
 from likely.estimators.linear.statistics import likelihood_estimate, penalty_sentence
 from likely.evaluate.thresholds import operating_points
 from likely.families import AbstractFamily, Bernoulli
@@ -49,6 +50,7 @@ class FirthLearner(eqx.Module):
     intercept: bool = eqx.field(static=True)
     solver: Solver = eqx.field(default_factory=lambda: Newton(tolerance=1e-11))
     family: AbstractFamily = eqx.field(default_factory=Bernoulli)
+    any_coordinates: ClassVar[bool] = True
 
     def learn(self, key: Key, hyper: dict, batch: Batch) -> Solution[Linear]:
         """Start at zero, where the information is largest."""
@@ -80,7 +82,8 @@ class LogisticRegression(ClassifierMixin, LinearModel):
 
     Args:
         alpha: strength of the penalty, w ~ N(0, 1/α), or "cv" to choose it by held-out
-            nats.
+            nats; "auto" chooses among strengths that are safe also where a plane
+            separates the classes.
         C: scikit-learn's 1/alpha; give one of the two.
         fit_intercept: whether there is a b.
         class_weight: weights of classes, a dictionary or "balanced" (each class the
@@ -95,7 +98,8 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         alphas: the strengths to choose from.
         cv: the folds to choose by; 5 by default.
         max_iter: the step limit.
-        tol: the largest entry of the gradient, in nats per unit of weight.
+        tol: stop when √(gᵀH⁻¹g) is smaller, g the gradient in nats per unit of weight and
+            H the Hessian: whatever the units of the columns.
 
     Attributes:
         classes_: the labels, sorted.
@@ -173,7 +177,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         return SOLVERS[name](max_steps=self.max_iter, tolerance=self.tol)
 
     def _hyper(self) -> dict[str, np.ndarray]:
-        alpha = alpha_of(self.alpha)
+        alpha = alpha_of(self.alpha, ("cv", "auto"))
         if self.C is not None:
             if alpha:
                 raise InputError("alpha and C are both given; C is 1/alpha: give one.")
@@ -185,6 +189,8 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         return {"alpha": alpha}
 
     def _strengths(self, X: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+        if self.alpha == "auto":
+            return weak_strengths(X, w)
         return ridge_strengths(X, w, per_weight=False)
 
     def _weights(self, y: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -211,13 +217,19 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         alpha = SEPARABLE_ALPHA * batch.w.sum()
         self.separation_ = self._sentence(complete, found.columns if found else [])
         warnings.warn(
-            f"{self.separation_} The fit uses alpha = {alpha:.3g}. Give alpha yourself to "
-            "say how large weights may be, or firth=True.",
+            f"{self.separation_} The fit uses alpha = {alpha:.3g}, and its probabilities "
+            'are too certain: give alpha="auto" (a penalty by held-out rows), alpha '
+            "yourself, or firth=True.",
             SeparationWarning,
             stacklevel=5,
         )
         newton = Newton(max_steps=500, tolerance=1e-14)
-        exact = LinearLearner(self.family_, newton, bool(self.fit_intercept))
+        exact = standardised(
+            LinearLearner(self.family_, newton, bool(self.fit_intercept)),
+            batch.x,
+            batch.w,
+            raw_penalty=False,
+        )
         return learn(exact, key, {"alpha": np.asarray(alpha)}, batch)
 
     def _sentence(self, complete: bool, columns: list[int]) -> str:

@@ -11,30 +11,35 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from jaxtyping import PyTree
-from sklearn.base import clone
+from sklearn.base import _clone_parametrized, clone
 from sklearn.utils.validation import check_is_fitted
 
 from likely.base.learning import Problem, learn, report_convergence
 from likely.base.predictor import Predictor
+from likely.base.rows import Rows, weights_of
 from likely.base.settings import at_least
 from likely.core.checks import InputError
 from likely.core.random import key_of
 from likely.estimators.linear.coefficients import coefficients_of, eta_at
 from likely.estimators.linear.evidence import Evidence
-from likely.estimators.linear.formula import Formula, fit_formula
+from likely.estimators.linear.formulas.formula import Formula, fit_formula
 from likely.estimators.linear.penalty import choose_alpha
+from likely.estimators.linear.spread import Spread
+from likely.estimators.linear.standardised import plain_learner, standardised
 from likely.estimators.linear.statistics import (
     FitRecord,
     penalty_sentence,
     refits,
+    spread_of,
     statistics_of,
     statistics_or_none,
     summarize,
 )
 from likely.estimators.linear.uncertainty import (
-    delta_distribution,
-    exact_distribution,
+    columns_of,
     mixture_over_refits,
+    predictive,
+    recorded_predictive,
 )
 from likely.families import Predictive
 from likely.inference import Estimate, Summary
@@ -52,14 +57,14 @@ class LinearModel(Predictor, ABC):
     (the statistics, from evidence).
     """
 
-    _uncertainty: ClassVar[Literal["none", "exact", "delta"]] = "delta"
+    _uncertainty: ClassVar[Literal["none", "exact", "penalised", "delta"]] = "delta"
     """How predictions include the uncertainty of the coefficients, by default."""
-    _unsaved: ClassVar[tuple[str, ...]] = ("_formula",)
-    """What files do not hold: a formula is code."""
+    _formula: Formula
     learner_: Any
     phi_: Any
     basis_: Any
     inference_: Estimate
+    spread_: list[Spread]
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -106,22 +111,23 @@ class LinearModel(Predictor, ABC):
             self.basis_, columns = self._learned_basis(rows.X, rows.w)
             relearn = partial(self._relearned, rows.X, rows.y)
         x = columns if offset is None else (columns, offset(rows.w))
-        return Problem(self._learner(rows.y), hyper, Batch(x, rows.y, w), relearn)
+        learner = standardised(self._learner(rows.y), x, w, self._column_names())
+        return Problem(learner, hyper, Batch(x, rows.y, w), relearn)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None):
         """Everything that a fit does; `offset` gives that of each row from the weights."""
-        for name in ("_record", "_formula", "inference_"):
+        for name in ("_record", "inference_", "spread_"):
             vars(self).pop(name, None)
         problem = self._problem(X, y, sample_weight, offset)
-        self.learner_, batch = problem.learner, problem.batch
+        self.learner_, batch = plain_learner(problem.learner), problem.batch
         self._check_targets(batch)
         key = key_of(0)
         hyper = self._chosen(key, problem)
-        phi = learn(self.learner_, key, hyper, batch)
+        phi = learn(problem.learner, key, hyper, batch)
         self.phi_ = self._revised(phi, key, hyper, batch)
         report_convergence(self, self.phi_)
         self._publish(self.phi_)
-        self._record = FitRecord(hyper, batch)
+        self._record = FitRecord(hyper, batch, problem.learner)
         return self
 
     def _learned_basis(self, X: np.ndarray, w: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -135,11 +141,12 @@ class LinearModel(Predictor, ABC):
 
     def _relearned(self, X: np.ndarray, y: np.ndarray, w: np.ndarray):
         """The learner and the columns that rows of these weights give."""
-        return self._learner(y), self._learned_basis(X, w)[1]
+        columns = self._learned_basis(X, w)[1]
+        return standardised(self._learner(y), columns, w), columns
 
     def _chosen(self, key: Key, problem: Problem) -> dict:
         """The hyper-parameters, the penalty chosen by held-out nats if asked for."""
-        if getattr(self, "alpha", None) != "cv":
+        if not isinstance(getattr(self, "alpha", None), str):
             return problem.hyper
         self.alpha_, self.alphas_, self.cv_nll_ = choose_alpha(self, key, problem)
         return {**problem.hyper, "alpha": np.asarray(self.alpha_)}
@@ -185,28 +192,58 @@ class LinearModel(Predictor, ABC):
 
     @classmethod
     def from_formula(
-        cls, formula: str, data: Any, sample_weight: Any = None, **settings: Any
+        cls,
+        formula: str,
+        data: Any,
+        sample_weight: Any = None,
+        *,
+        exposure: Any = None,
+        offset: Any = None,
+        **settings: Any,
     ) -> Any:
         """Fit y ~ columns, both named by a formula.
+
+        The model keeps the formula: it predicts from frames with the same variables, and a
+        copy of it is fitted through the formula (`fit(frame, y)`, `cross_validate`).
 
         Args:
             formula: such as "price ~ area + C(town)".
             data: a pandas frame (or what can become one).
             sample_weight: how often each row counts.
+            exposure: for models of counts: of each row, or the name of a column, which is
+                then read from every frame.
+            offset: for models of counts, in the same way.
             settings: of the estimator; the formula says whether there is an intercept.
         """
-        return fit_formula(cls, formula, data, sample_weight, settings)
+        known = {"exposure": exposure, "offset": offset}
+        return fit_formula(
+            cls, formula, data, sample_weight, known=known, settings=settings
+        )
 
     @property
     def formula(self) -> Formula | None:
         """The formula the model was made from, if it was."""
         return vars(self).get("_formula")
 
+    def _rows(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
+        """Checked rows of a fit; with a formula, the columns that it makes of a frame."""
+        if self.formula is not None:
+            w = weights_of(sample_weight, len(X))
+            self._formula.check_response(X, y, w)
+            self._formula, X = self._formula.learn(X, w)
+        return super()._rows(X, y, sample_weight)
+
     def _inputs(self, X: Any) -> np.ndarray:
         """Checked inputs; with a formula, a frame of variables becomes one of columns."""
         if self.formula is not None:
             X = self.formula.columns(X, list(getattr(self, "feature_names_in_", [])))
         return super()._inputs(X)
+
+    def __sklearn_clone__(self) -> Any:
+        copy: Any = _clone_parametrized(self)
+        if self.formula is not None:
+            copy._formula = self.formula.unlearned()
+        return copy
 
     # Names -----------------------------------------------------------------------------
 
@@ -232,10 +269,11 @@ class LinearModel(Predictor, ABC):
 
         Args:
             X: (n, d) inputs.
-            uncertainty: of the parameters. "auto" includes it where it is known: exactly
-                for the normal linear model ("exact", Student's t), by the delta method
-                for other unpenalised models of numbers ("delta"), not at all under a
-                penalty; "bootstrap" mixes refits; "none" takes the parameters for known.
+            uncertainty: of the parameters. "auto" includes it: exactly for the normal
+                linear model ("exact", Student's t), with the effective degrees of
+                freedom where it has a penalty, by the delta method for other models of
+                numbers ("delta"); classes take the parameters for known. "bootstrap"
+                mixes refits; "none" takes the parameters for known.
             known: `exposure` and `offset` of each row, for models of counts.
         """
         x = self._design(X, **known)
@@ -245,16 +283,13 @@ class LinearModel(Predictor, ABC):
         if how == "bootstrap":
             etas = [eta_at(phi, x) for phi in refits(self, PREDICTIVE_RESAMPLES, 0)]
             return mixture_over_refits(self.family_, etas)
-        found, rows = statistics_of(self), x[0] if isinstance(x, tuple) else x
-        A = np.column_stack([np.ones(len(rows)), rows]) if self._first else rows
-        p, eta = A.shape[1], eta_at(self.phi_, x)
-        C = found.covariance[:p, :p]
-        if how == "exact":
-            s2, df = found.dispersion, found.df_residual
-            return exact_distribution(eta[:, 0], A, C / s2, s2, df)
-        variance = np.einsum("ij,jk,ik->i", A, C, A, optimize=True)
-        log_shared = partial(self._log_shared, found)
-        return delta_distribution(self.family_, eta, variance, log_shared)
+        eta, columns, found = eta_at(self.phi_, x), columns_of(x), spread_of(self)
+        if found is not None:
+            exact = how != "delta" or self.family_.multivariate
+            return predictive(self.family_, eta, found, columns, exact=exact)
+        estimate = statistics_of(self)  # of a file that holds nothing else
+        shared = partial(self._log_shared, estimate)
+        return recorded_predictive(self.family_, eta, estimate, columns, shared)
 
     def _log_shared(self, found: Estimate, z: np.ndarray) -> np.ndarray:
         """The logarithm of a shared dispersion z errors from its estimate."""
@@ -287,8 +322,8 @@ class LinearModel(Predictor, ABC):
                 f"uncertainty is {uncertainty!r}; give one of {', '.join(UNCERTAINTIES)}."
             )
         if uncertainty == "auto":
-            unknown = self._uncertainty == "none" or statistics_or_none(self) is None
-            return "none" if unknown else self._uncertainty
+            known = spread_of(self) is not None or "inference_" in vars(self)
+            return self._uncertainty if known else "none"
         if uncertainty == "none":
             return "none"
         if self._predicts_classes:
@@ -331,17 +366,20 @@ class LinearModel(Predictor, ABC):
     def __getstate__(self) -> Any:
         state: dict = dict(super().__getstate__())  # pyright: ignore
         if state.pop("_record", None) is not None:
-            found = statistics_or_none(self)
+            found, spread = statistics_or_none(self), spread_of(self)
             if found is not None:
                 state["inference_"] = found
+            if spread is not None:
+                state["spread_"] = spread
         return state
 
 
-def alpha_of(value: Any) -> np.ndarray:
-    """A strength, checked; a placeholder where it is to be chosen by cross-validation."""
+def alpha_of(value: Any, words: tuple[str, ...] = ("cv",)) -> np.ndarray:
+    """A strength, checked; a placeholder where a word says that it is to be chosen."""
     if isinstance(value, str):
-        if value != "cv":
-            raise InputError(f'alpha is {value!r}; give a number, or "cv".')
+        if value not in words:
+            choices = " or ".join(f'"{word}"' for word in words)
+            raise InputError(f"alpha is {value!r}; give a number, or {choices}.")
         return np.asarray(1.0)
     return np.asarray(at_least("alpha", value))
 

@@ -1,6 +1,6 @@
 r"""Linear regression, plain and ridge: y | x ~ N(x·w + b, σ²)."""
 
-from typing import Any, no_type_check
+from typing import Any, ClassVar, no_type_check
 
 import equinox as eqx
 import jax
@@ -12,7 +12,6 @@ from sklearn.base import RegressorMixin
 
 from likely.base.learning import learn
 from likely.base.settings import store
-from likely.core.checks import InputError
 from likely.core.linalg import lstsq
 from likely.core.rows import weighted_mean
 from likely.estimators.linear.coefficients import coefficients_of
@@ -21,8 +20,16 @@ from likely.estimators.linear.evidence import Evidence, normal_covariance, r_squ
 from likely.estimators.linear.glm import empty_columns, trim
 from likely.estimators.linear.model import LinearModel, alpha_hyper
 from likely.estimators.linear.penalty import ridge_strengths
+from likely.estimators.linear.spread import MIN_DF
+from likely.estimators.linear.standardised import (
+    Standardisation,
+    StandardisedLearner,
+    column_moments,
+    is_rounding,
+)
 from likely.estimators.linear.statistics import penalty_sentence
-from likely.families import AbstractFamily, MultivariateNormal, Normal
+from likely.estimators.linear.uncertainty import AbstractLinearLearner
+from likely.families import AbstractFamily, MultivariateNormal, Normal, StudentT
 from likely.inference import Estimate
 from likely.models import Linear, Shared
 from likely.solvers import ridge, ridge_folds
@@ -41,7 +48,7 @@ class NormalLinear(eqx.Module):
     means: Float[Array | np.ndarray, "*batch d"] | None = None
 
 
-class NormalLinearLearner(eqx.Module):
+class NormalLinearLearner(AbstractLinearLearner):
     r"""argmin of $\sum_i w_i (y_i - x_i·w - b)^2 + α\lVert w\rVert^2$, then σ² by likelihood.
 
     Both are the recipe's: a normal family at any σ, prior w ~ N(0, σ²/α). Exact, by
@@ -52,6 +59,7 @@ class NormalLinearLearner(eqx.Module):
     intercept: bool = eqx.field(static=True)
     decomposition: str = eqx.field(static=True, default="qr")
     family: AbstractFamily = Normal()
+    any_coordinates: ClassVar[bool] = False
 
     def learn(self, key: Key, hyper: dict, batch: Batch) -> NormalLinear:
         """The line with its learned scale."""
@@ -88,7 +96,7 @@ class NormalLinearLearner(eqx.Module):
             X, y, w = X[here], y[here], w[here]
         (m,) = second_moments(X, y, w[None], centre=self.intercept)
         scale = np.sqrt(np.diagonal(m.G))
-        if not (np.isfinite(scale).all() and scale.all()):
+        if not np.isfinite(scale).all() or is_rounding(m.mean_x, scale).any():
             return None
         unit = m.G / np.outer(scale, scale)
         if not np.linalg.eigvalsh(unit)[0] > 1e-5:
@@ -126,7 +134,14 @@ class NormalLinearLearner(eqx.Module):
             parts.x, parts.y, parts.w, hypers["alpha"], intercept=self.intercept
         )
         log_scale = 0.5 * jnp.log(found.variance)
-        nats = 0.5 * (found.error / found.variance + jnp.log(2 * jnp.pi)) + log_scale
+        known = found.df > MIN_DF
+        total = parts.w.sum() - parts.w.sum(1)
+        df = jnp.where(known, found.df, 1.0)
+        s = jnp.where(known, log_scale + 0.5 * jnp.log(total[None] / df), jnp.inf)
+        scale = s[..., None] + 0.5 * jnp.log1p(found.leverage)
+        eta = (jnp.zeros_like(scale), scale, jnp.log(df)[..., None] + 0 * scale)
+        losses = -StudentT().log_prob(jnp.stack(eta, -1), found.residual)
+        nats = jnp.sum(parts.w[None] * losses, -1) / parts.w.sum(1)[None]
 
         def one(weight, bias, log_scale) -> NormalLinear:
             model = Linear(weight[:, None], bias[None] if self.intercept else None)
@@ -145,6 +160,10 @@ class NormalLinearLearner(eqx.Module):
     def eta(self, phi: NormalLinear, X: Float[Array, "n d"]) -> Float[Array, "n k"]:
         """(x·w + b, log σ)."""
         return Shared(phi.model, jnp.atleast_1d(phi.log_scale))(X)[0]
+
+    def penalty(self, phi: NormalLinear, hyper: dict, w: Any) -> tuple[Any, None]:
+        """α, in units of 1/σ²."""
+        return (hyper["alpha"] if self.penalised else 0.0), None
 
 
 def normal_family(y: np.ndarray) -> AbstractFamily:
@@ -187,11 +206,7 @@ def normal_estimate(self: Any, evidence: Evidence) -> Estimate:
         )
     y, w, n, df = evidence.y, evidence.w, evidence.total, evidence.df_residual
     fitted, p = evidence.eta[:, 0], evidence.p
-    if not df > 0:
-        raise InputError(
-            f"there are {p} coefficients and {n:g} observations, so nothing is left "
-            "to estimate errors from; use fewer columns or more rows."
-        )
+    evidence.refuse_saturated()
     rss = float(w @ (y - fitted) ** 2)
     centre = float(w @ y) / n if evidence.first else 0.0
     tss = float(w @ (y - centre) ** 2)
@@ -210,6 +225,7 @@ def normal_estimate(self: Any, evidence: Evidence) -> Estimate:
         condition=evidence.condition(),
         kind="t",
         tail_variance=0.5 / n,
+        wald=(tss - rss) / s2 if s2 > 0 else None,
     )
 
 
@@ -266,10 +282,13 @@ class LinearRegression(RegressorMixin, LinearModel):
             return phi
         names = np.asarray(self._column_names(), object)
         names = names if hasattr(self, "feature_names_in_") else None
-        warn_collinear(batch.x[batch.w > 0], names, bool(self.fit_intercept))
-        least = NormalLinearLearner(
-            False, bool(self.fit_intercept), "svd", self.family_
-        )
+        intercept = bool(self.fit_intercept)
+        warn_collinear(batch.x[batch.w > 0], names, intercept)
+        least = NormalLinearLearner(False, intercept, "svd", self.family_)
+        if intercept:  # the intercept takes up whatever the columns have in common
+            centre, spread = column_moments(batch.x, batch.w)
+            varies = 1.0 - is_rounding(centre, spread)
+            least = StandardisedLearner(least, Standardisation(centre, varies))
         return learn(least, key, hyper, batch)
 
 
@@ -294,7 +313,7 @@ class Ridge(RegressorMixin, LinearModel):
         alpha_: the strength that was chosen, where alpha="cv".
     """
 
-    _uncertainty = "none"
+    _uncertainty = "penalised"
     _allows_outputs = True
     _publish, _unit, _hyper = publish_normal, normal_unit, alpha_hyper
     _refusal, _estimate = normal_refusal, normal_estimate

@@ -4,12 +4,14 @@ from typing import Any, ClassVar, no_type_check
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from likely import families
 from likely.base.labels import class_family
-from likely.base.marginal import fit_marginal
+from likely.base.marginal import family_of, fit_marginal, for_columns
 from likely.base.predictor import Predictor
-from likely.base.settings import one_of, store
+from likely.base.settings import store
 from likely.families import AbstractFamily, Predictive
 
 FAMILIES = {
@@ -22,12 +24,40 @@ FAMILIES = {
 }
 
 
+def _blank(estimator: Any, X: Any) -> np.ndarray:
+    """Zeros in the shape of X, which may hold anything: words, categories, NaN."""
+    options: dict[str, Any] = {"dtype": None, "accept_sparse": True}
+    table = check_array(X, ensure_all_finite=False, estimator=estimator, **options)
+    return np.zeros(table.shape)
+
+
+def _count(estimator: Any, X: Any) -> int:
+    """The number of rows of X, which has the columns of the fit."""
+    check_is_fitted(estimator)
+    check: Any = validate_data
+    options = {"dtype": None, "accept_sparse": True, "ensure_all_finite": False}
+    return check(estimator, X, reset=False, **options).shape[0]
+
+
+def _family_of_targets(
+    family: AbstractFamily, y: np.ndarray
+) -> tuple[AbstractFamily, np.ndarray]:
+    """The family of rows of y, and y in the shape that it takes."""
+    if y.ndim == 1 and not family.multivariate:
+        return family, y
+    table = y.reshape(len(y), -1)
+    if table.shape[1] == 1 and not family.multivariate:
+        return families.Product(family), table
+    return for_columns(family, table.shape[1]), table
+
+
 class NullRegressor(RegressorMixin, Predictor):
     """p(y | x) = p(y): a family at its maximum-likelihood parameters.
 
     Args:
         family: one of "normal", "laplace", "gamma", "exponential", "poisson" and
-            "negative_binomial"; several columns of y are independent.
+            "negative_binomial", or a family of `likely.families`; several columns of y
+            are independent, unless the family is one of several outputs.
 
     Attributes:
         family_: the family of p(y).
@@ -40,34 +70,34 @@ class NullRegressor(RegressorMixin, Predictor):
     family_: AbstractFamily
 
     @no_type_check  # scikit-learn: settings are looked at in fit
-    def __init__(self, family: str = "normal"):
+    def __init__(self, family: Any = "normal"):
         store(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "NullRegressor":
         """Fit the marginal distribution of y.
 
         Args:
-            X: (n, d) inputs, of which the columns are only counted.
+            X: (n, d) inputs of any kind, of which the columns are only counted.
             y: (n,) or (n, q) numbers.
             sample_weight: how often each row counts.
         """
-        family = FAMILIES[one_of("family", self.family, FAMILIES)]
-        rows = self._rows(X, y, sample_weight).present()
-        self.family_ = family()
-        if rows.y.ndim == 2:
-            self.family_ = families.Product(*(family() for _ in rows.y.T))
-        self.eta_ = fit_marginal(self.family_, rows.y, rows.w)
+        family = family_of(self.family, FAMILIES)
+        rows = self._rows(_blank(self, X), y, sample_weight).present()
+        validate_data(self, X, skip_check_array=True)  # the names of the columns
+        self.family_, targets = _family_of_targets(family, rows.y)
+        self.eta_ = fit_marginal(self.family_, targets, rows.w)
         return self
 
     def predict_dist(self, X: Any) -> Predictive:
         """p(y), once for each row."""
-        n = len(self._inputs(X))
+        n = _count(self, X)
         eta = np.broadcast_to(self.eta_, (n, len(self.eta_)))
         return Predictive(self.family_, eta)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
+        tags.input_tags.string = True
         return tags
 
 
@@ -87,22 +117,24 @@ class NullClassifier(ClassifierMixin, Predictor):
         """Fit the shares of the classes.
 
         Args:
-            X: (n, d) inputs, of which the columns are only counted.
+            X: (n, d) inputs of any kind, of which the columns are only counted.
             y: (n,) labels.
             sample_weight: how often each row counts.
         """
-        rows = self._rows(X, y, sample_weight).present()
+        rows = self._rows(_blank(self, X), y, sample_weight).present()
+        validate_data(self, X, skip_check_array=True)  # the names of the columns
         self.family_ = class_family(len(self.classes_))
         self.eta_ = fit_marginal(self.family_, rows.y, rows.w)
         return self
 
     def predict_dist(self, X: Any) -> Predictive:
         """p(y), once for each row."""
-        n = len(self._inputs(X))
+        n = _count(self, X)
         eta = np.broadcast_to(self.eta_, (n, len(self.eta_)))
         return Predictive(self.family_, eta, self.classes_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
+        tags.input_tags.string = True
         return tags

@@ -13,9 +13,12 @@ from sklearn.base import is_classifier
 from likely.base.learning import Problem, held_out_fits
 from likely.core.checks import InputError
 from likely.evaluate.cross_validation import training_weights
-from likely.typing import Key
+from likely.typing import Batch, Key
 
-N_STRENGTHS = 40
+N_STRENGTHS, N_WEAK_STRENGTHS = 40, 13
+MIN_LOGIT_PRECISION = 0.04
+"""1/variance of the change of the log-odds with one standard deviation of a column."""
+MAX_FOLDS = 5
 
 
 def choose_alpha(
@@ -23,12 +26,21 @@ def choose_alpha(
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """The best α, the grid, and its (m, folds) held-out nats."""
     batch, grid = problem.batch, _grid(model, problem)
-    cv = 5 if model.cv is None else model.cv
+    cv = _n_folds(model, batch) if model.cv is None else model.cv
+    if cv == 1:
+        return float(grid[-1]), grid, np.full((len(grid), 1), np.nan)
     train = training_weights(cv, batch.y, batch.w, classes=is_classifier(model))
     hypers = {name: np.full(len(grid), value) for name, value in problem.hyper.items()}
     hypers["alpha"] = grid
-    _, nll = held_out_fits(problem, key, hypers, train)
+    _, nll = held_out_fits(problem.present(), key, hypers, train[:, batch.w > 0])
     return float(grid[np.argmin(nll.mean(1))]), grid, nll
+
+
+def _n_folds(model: Any, batch: Batch) -> int:
+    """As many as there are rows of the rarest class, if a penalty has to be found."""
+    if model.alpha != "auto":
+        return MAX_FOLDS
+    return min(MAX_FOLDS, int(np.bincount(batch.y[batch.w > 0].astype(int)).min()))
 
 
 def _grid(model: Any, problem: Problem) -> np.ndarray:
@@ -42,6 +54,17 @@ def _grid(model: Any, problem: Problem) -> np.ndarray:
     present = w > 0
     X = (x[0] if isinstance(x, tuple) else x)[present]
     return model._strengths(X, y[present], w[present])
+
+
+def weak_strengths(X: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Strengths of priors on log-odds, none weaker than what separated classes need.
+
+    Under the weakest a standard deviation of a column changes the log-odds by about five,
+    which no data but separated ones disagree with.
+    """
+    centred = X - w @ X / w.sum()
+    unit = float((w @ centred**2).mean() / w.sum()) or 1.0
+    return unit * np.geomspace(100 * w.sum(), MIN_LOGIT_PRECISION, N_WEAK_STRENGTHS)
 
 
 def ridge_strengths(X: np.ndarray, w: np.ndarray, per_weight: bool) -> np.ndarray:

@@ -1,6 +1,6 @@
 r"""Quantile regression: the line below which a share τ of the observations lies."""
 
-from typing import Any, no_type_check
+from typing import Any, ClassVar, no_type_check
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from likely.estimators.linear.evidence import Evidence, quantile_covariance
 from likely.estimators.linear.glm import trim
 from likely.estimators.linear.location import location_estimate, publish_location
 from likely.estimators.linear.model import LinearModel
+from likely.estimators.linear.uncertainty import AbstractLinearLearner
 from likely.families import AbstractFamily, AsymmetricLaplace, Laplace
 from likely.inference import Estimate
 from likely.inference.sandwich import KINDS
@@ -22,12 +23,13 @@ from likely.models import Linear, Shared
 from likely.typing import GAP, STEP_LIMIT, Batch, Key, Solution, Status, Trace
 
 
-class AbsoluteLearner(eqx.Module):
+class AbsoluteLearner(AbstractLinearLearner):
     """The line of least pinball loss, then twice the mean loss as the scale."""
 
     intercept: bool = eqx.field(static=True)
     family: AbstractFamily = Laplace()
     tau: float = eqx.field(static=True, default=0.5)
+    any_coordinates: ClassVar[bool] = True
 
     def learn(self, key: Key, hyper: dict, batch: Batch) -> Solution:
         """The line with its learned scale."""
@@ -56,6 +58,10 @@ class AbsoluteLearner(eqx.Module):
     def eta(self, phi: Solution, X: Float[Array, "n d"]) -> Float[Array, "n 2"]:
         """(x·w + b, log s)."""
         return phi.model(X)[0]
+
+    def penalty(self, phi: Solution, hyper: dict, w: Any) -> tuple[Any, None]:
+        """There is none."""
+        return 0.0, None
 
     def trimmed(self, phi: Solution, d: int) -> Solution:
         """φ with the weights of the first d columns."""

@@ -36,7 +36,8 @@ class HuberRegressor(RegressorMixin, LinearModel):
         alphas: the strengths to choose from.
         cv: the folds to choose by; 5 by default.
         max_iter: the step limit.
-        tol: the largest entry of the gradient, in nats per unit of weight.
+        tol: stop when √(gᵀH⁻¹g) is smaller, g the gradient in nats per unit of weight and
+            H the Hessian: whatever the units of the columns.
 
     Attributes:
         coef_: (d,) w.

@@ -7,7 +7,7 @@ outer classes reaching to infinity. Between classes 0 and 2 the model must pass
 through class 1, whatever class 1 means; `LogisticRegression` has no such order.
 """
 
-from typing import Any, no_type_check
+from typing import Any, ClassVar, no_type_check
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -25,6 +25,7 @@ from likely.core.random import key_of
 from likely.core.rows import pad_rows
 from likely.estimators.linear.coefficients import eta_at
 from likely.estimators.linear.normal import NormalLinear, NormalLinearLearner
+from likely.estimators.linear.standardised import plain_learner, standardised
 from likely.families import AbstractFamily, Categorical, Predictive
 from likely.typing import Batch, Key
 
@@ -34,6 +35,12 @@ class RoundedLearner(eqx.Module):
 
     family: Categorical
     line: NormalLinearLearner
+    any_coordinates: ClassVar[bool] = False
+
+    @property
+    def intercept(self) -> bool:
+        """Whether the line has one."""
+        return self.line.intercept
 
     def learn(self, key: Key, hyper: dict, batch: Batch) -> NormalLinear:
         """The line through the class numbers."""
@@ -105,8 +112,8 @@ class RoundedRegression(ClassifierMixin, Predictor):
             sample_weight: how often each row counts.
         """
         problem = self._problem(X, y, sample_weight)
-        self.learner_ = problem.learner
-        self.phi_ = learn(self.learner_, key_of(0), {}, problem.batch)
+        self.learner_ = plain_learner(problem.learner)
+        self.phi_ = learn(problem.learner, key_of(0), {}, problem.batch)
         return self
 
     def predict_dist(self, X: Any) -> Predictive:
@@ -127,6 +134,7 @@ class RoundedRegression(ClassifierMixin, Predictor):
         intercept = bool(self.fit_intercept)
         line = NormalLinearLearner(False, intercept, decomposition="svd")
         learner = RoundedLearner(Categorical(len(self.classes_)), line)
+        learner = standardised(learner, rows.X, rows.w)
         return Problem(learner, self._hyper(), rows.batch)
 
     def _hyper(self) -> dict[str, np.ndarray]:

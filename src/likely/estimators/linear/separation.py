@@ -35,8 +35,9 @@ def separation(
     alone = _by_one_column(X, codes) if classes == 2 and intercept else None
     if alone is not None:
         return alone
-    scale = np.abs(X).max(0, initial=0.0)
-    A = X / np.where(scale > 0, scale, 1.0)
+    A = X - X.mean(0) if intercept else X
+    scale = np.abs(A).max(0, initial=0.0)
+    A = A / np.where(scale > 0, scale, 1.0)
     A = np.column_stack([A, np.ones(len(A))]) if intercept else A
     margins: Any = _margins(A, codes.astype(int), classes)
     if margins.shape[0] * A.shape[1] > MAX_SIZE:

@@ -13,6 +13,7 @@ with $G = B^\top W B$, $\mathrm{edf} = \operatorname{tr}((G + S_λ)^{-1} G)$ and
 coefficients that no penalty holds (constant and slopes).
 """
 
+import warnings
 from functools import partial
 from typing import Any, no_type_check
 
@@ -20,8 +21,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 
 from likely.base.learning import Problem, learn
 from likely.base.predictor import Predictor
@@ -30,15 +32,13 @@ from likely.core.linalg import weighted_gram
 from likely.core.random import key_of
 from likely.core.rows import weighted_mean
 from likely.estimators.linear.coefficients import eta_at
+from likely.estimators.linear.smoothing import MIN_SHARE_FREE, Criterion, smoothest
 from likely.families import Normal, Predictive, StudentT
 from likely.models import Linear, Shared
 from likely.preprocess.basis import NaturalSpline
-from likely.solvers import BFGS
-from likely.solvers.function import NO_ROWS, Function
 from likely.typing import Batch, Key
 
 METHODS = ("reml", "gcv")
-MAX_LOG_SMOOTHING = 18.0
 
 
 class SplineFit(eqx.Module):
@@ -49,111 +49,112 @@ class SplineFit(eqx.Module):
     smoothing: Float[Array | np.ndarray, "*batch d"]
     edf: Float[Array | np.ndarray, "*batch"]
     covariance: Float[Array | np.ndarray, "*batch q q"]
-    """(G + S)⁻¹, the constant last."""
-
-
-class _Criterion(eqx.Module):
-    """The criterion that the logarithms of λ minimise, from second moments alone."""
-
-    G: Float[Array, "q q"]
-    lift: Float[Array, "q q"]
-    """A ridge too small to see, where nothing else holds a coefficient."""
-    c: Float[Array, " q"]
-    yy: Float[Array, ""]
-    n: Float[Array, ""]
-    S: Float[Array, "d q q"]
-    ranks: Float[Array, " d"]
-    method: str = eqx.field(static=True)
-
-    def solve(self, rho: Float[Array, " d"]):
-        """β, (G + S)⁻¹, its log determinant, RSS, penalty and edf."""
-        S = jnp.tensordot(jnp.exp(rho), self.S, axes=1)
-        L = jnp.linalg.cholesky(self.G + self.lift + S)
-        half = jax.scipy.linalg.solve_triangular(L, jnp.eye(len(L)), lower=True)
-        V = half.T @ half
-        beta = V @ self.c
-        rss = self.yy - 2 * beta @ self.c + beta @ self.G @ beta
-        log_det = 2 * jnp.log(jnp.diagonal(L)).sum()
-        return beta, V, log_det, rss, beta @ S @ beta, jnp.sum(V * self.G)
-
-    def __call__(self, rho: Float[Array, " d"]) -> Float[Array, ""]:
-        """The criterion, with a wall far away."""
-        _, _, log_det, rss, penalty, edf = self.solve(rho)
-        tiny = 1e-14 * self.yy + jnp.finfo(rho.dtype).tiny
-        wall = jnp.sum(jnp.maximum(jnp.abs(rho) - MAX_LOG_SMOOTHING, 0.0) ** 2)
-        if self.method == "gcv":
-            found = jnp.log(jnp.maximum(rss, tiny)) - 2 * jnp.log(self.n - edf)
-            return found + wall
-        free = self.n - (len(self.c) - self.ranks.sum())
-        fit = free * jnp.log(jnp.maximum(rss + penalty, tiny))
-        return (fit + log_det - self.ranks @ rho) / self.n + wall
+    """(G + S)⁻¹, the constant last: that of the model, at its centre if it has one."""
 
 
 class SplineLearner(eqx.Module):
     """Penalised least squares with λ by GCV or REML; the columns are those of the basis."""
 
-    S: Float[Array | np.ndarray, "d p p"]
-    """The penalty of each curve, in all columns."""
-    ranks: Float[Array | np.ndarray, " d"]
+    S: Float[Array | np.ndarray, "p p"]
+    """The penalties of all curves, in all columns."""
+    curve: Int[Array | np.ndarray, " p"]
+    """The curve that each column bends; −1 for columns without a penalty."""
     method: str = eqx.field(static=True)
+    n_curves: int = eqx.field(static=True)
+    width: int = eqx.field(static=True)
+    """The most columns that bend a curve."""
     family: Normal = Normal()
 
+    @staticmethod
+    def __upgrade__(fields: dict) -> dict:
+        """The fields of older files, which had one matrix for each curve."""
+        if "ranks" in fields:
+            ranks, S = np.asarray(fields.pop("ranks")), np.asarray(fields["S"])
+            bends = np.diagonal(S, axis1=1, axis2=2) > 0
+            fields["S"] = S.sum(0)
+            fields["curve"] = np.where(bends.any(0), bends.argmax(0), -1)
+            fields["n_curves"], fields["width"] = len(ranks), int(max(ranks.max(), 1))
+        return fields
+
     def learn(self, key: Key, hyper: dict, batch: Batch) -> SplineFit:
-        """λ from a coarse grid and BFGS, then the curves."""
+        """λ at the minimum of its criterion, then the curves."""
+        criterion, mean, change = self.criterion(batch)
+        rho = smoothest(criterion)
+        beta, V, at = criterion.solve(rho)
+        weight = change @ beta[:-1]
+        middle = weighted_mean(batch.y, batch.w)
+        model = Linear(weight[:, None], (beta[-1] + middle)[None], mean)
+        df = jnp.maximum(at.freedom, 1.0)
+        variance = jnp.maximum(at.rss / df, jnp.finfo(batch.y.dtype).tiny)
+        # back to the columns as they are, about their means: A = [B, 1] T
+        T = jnp.eye(len(beta)).at[:-1, :-1].set(change)
+        edf, scale = batch.w.sum() - at.freedom, 0.5 * jnp.log(variance)
+        return SplineFit(model, scale, jnp.exp(rho), edf, T @ V @ T.T)
+
+    def criterion(self, batch: Batch):
+        """What λ minimises, the means of the columns, and their change for it."""
         X, y, w = batch.x, batch.y, batch.w
-        mean = weighted_mean(X, w)
-        spread = jnp.sqrt(weighted_mean((X - mean[None]) ** 2, w))
-        spread = jnp.where(spread > 0, spread, 1.0)
-        A = jnp.concatenate([(X - mean[None]) / spread[None], jnp.ones((len(y), 1))], 1)
-        S = jnp.asarray(self.S) / (spread[:, None] * spread[None])[None]
-        size = jnp.trace(S, axis1=1, axis2=2)[:, None, None] / w.sum()
-        S = jnp.pad(S / jnp.where(size > 0, size, 1.0), ((0, 0), (0, 1), (0, 1)))
-        middle = weighted_mean(y, w)
-        G = weighted_gram(A, w)
-        lift = 1e-10 * jnp.diag(jnp.where(jnp.diagonal(G) > 0, jnp.diagonal(G), 1.0))
-        centred = y - middle
-        criterion = _Criterion(
+        mean, change = self._scaling(X, w)
+        A = jnp.concatenate([(X - mean[None]) @ change, jnp.ones((len(y), 1))], 1)
+        G, centred = weighted_gram(A, w), y - weighted_mean(y, w)
+        diagonal = jnp.diagonal(G)
+        found = Criterion(
             G,
-            lift,
+            1e-10 * jnp.where(diagonal > 0, diagonal, 1.0),
             (w * centred) @ A,
             w @ centred**2,
             w.sum(),
-            S,
-            jnp.asarray(self.ranks),
+            jnp.pad(self._membership(), ((0, 0), (0, 1))),
             self.method,
+            self.width,
         )
-        rho = self._smoothing(criterion, key)
-        beta, V, _, rss, _, edf = criterion.solve(rho)
-        weight = beta[:-1] / spread
-        model = Linear(weight[:, None], (beta[-1] + middle - mean @ weight)[None])
-        df = jnp.maximum(w.sum() - edf, 1.0)
-        variance = jnp.maximum(rss / df, jnp.finfo(y.dtype).tiny)
-        # back to the columns as they are: A = [B, 1] T
-        T = jnp.diag(jnp.concatenate([1 / spread, jnp.ones(1)]))
-        T = T.at[-1, :-1].set(-mean / spread)
-        covariance = T @ V @ T.T
-        scale = 0.5 * jnp.log(variance)
-        return SplineFit(model, scale, jnp.exp(rho), edf, covariance)
+        return found, mean, change
 
-    def _smoothing(self, criterion: _Criterion, key: Key) -> Float[Array, " d"]:
-        """log λ: the best of a grid, then downhill from there."""
-        d = len(self.ranks)
-        grid = jnp.linspace(-MAX_LOG_SMOOTHING + 4, MAX_LOG_SMOOTHING - 4, 15)
-        values = jax.vmap(lambda r: criterion(jnp.full(d, r)))(grid)
-        start = jnp.full(d, grid[jnp.nanargmin(values)])
-        found = BFGS(tolerance=1e-7).minimize(
-            Function(criterion), start, NO_ROWS, key=key
-        )
-        return found.model
+    def _membership(self) -> Float[Array, "d p"]:
+        """1 where a column bends a curve."""
+        curves = jnp.arange(self.n_curves)[:, None]
+        return (curves == jnp.asarray(self.curve)[None]).astype(float)
+
+    def _scaling(self, X: Float[Array, "n p"], w: Float[Array, " n"]):
+        """The means, and the change of columns in which a penalty is a sum of squares.
+
+        In these columns the penalty of curve j is λⱼ‖β‖², with λ in units in which the
+        trace of the penalty of standardised columns is the number of rows.
+        """
+        mean, curves = weighted_mean(X, w), self._membership()
+        spread = jnp.sqrt(weighted_mean((X - mean[None]) ** 2, w))
+        spread = jnp.where(spread > 0, spread, 1.0)
+        S = jnp.asarray(self.S) / (spread[:, None] * spread[None])
+        size = (curves @ jnp.diagonal(S)) / w.sum()
+        bends = curves.any(0)
+        unit = jnp.where(bends, size @ curves, 1.0)
+        root = jnp.linalg.cholesky(S + jnp.diag(jnp.where(bends, 0.0, 1.0)))
+        change = jax.scipy.linalg.solve_triangular(root, jnp.eye(len(S)), lower=True).T
+        return mean, change * jnp.sqrt(unit)[None] / spread[:, None]
 
     def widened(self, extra: int) -> "SplineLearner":
         """The learner for rows with this many columns of zeros at the end."""
-        S = np.pad(np.asarray(self.S), ((0, 0), (0, extra), (0, extra)))
-        return SplineLearner(S, self.ranks, self.method, self.family)
+        S = np.pad(np.asarray(self.S), (0, extra))
+        curve = np.pad(np.asarray(self.curve), (0, extra), constant_values=-1)
+        return SplineLearner(
+            S, curve, self.method, self.n_curves, self.width, self.family
+        )
 
     def losses(self, phi: SplineFit, batch: Batch) -> Float[Array, " n"]:
         """−log p of each row."""
         return -self.family.log_prob(self.eta(phi, batch.x), batch.y)
+
+    def held_out_losses(
+        self, phi: SplineFit, hyper: dict, known: Batch, rows: Batch
+    ) -> Float[Array, " n"]:
+        """−log p of rows, the uncertainty of the curves included: Student's t."""
+        location, log_scale = self.eta(phi, rows.x).T
+        A = phi.model.design(rows.x)
+        band = jnp.maximum(jnp.sum((A @ phi.covariance) * A, 1), 0.0)
+        log_df = jnp.log(jnp.maximum(known.w.sum() - phi.edf, 1.0))
+        scale = log_scale + 0.5 * jnp.log1p(band)
+        eta = jnp.stack([location, scale, log_df + 0 * scale], 1)
+        return -StudentT().log_prob(eta, rows.y)
 
     def eta(self, phi: SplineFit, X: Float[Array, "n p"]) -> Float[Array, "n 2"]:
         """(f(x), log σ)."""
@@ -204,6 +205,17 @@ class SplineRegressor(RegressorMixin, Predictor):
         self.scale_ = float(np.exp(phi.log_scale))
         self.knots_ = self.basis_.knots_
         self.df_residual_ = float(batch.w.sum()) - self.edf_
+        if (
+            self.smoothing == "gcv"
+            and self.df_residual_ < MIN_SHARE_FREE * batch.w.sum()
+        ):
+            warnings.warn(
+                "generalised cross-validation has no minimum here before the curves go "
+                f"through the rows ({self.edf_:.0f} effective parameters for "
+                f'{batch.w.sum():.0f} rows); use smoothing="reml", or fewer knots.',
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def predict_dist(self, X: Any) -> Predictive:
@@ -237,7 +249,9 @@ class SplineRegressor(RegressorMixin, Predictor):
         return self._learner(basis), basis._columns(X)
 
     def _learner(self, basis: NaturalSpline) -> SplineLearner:
-        return SplineLearner(*penalties(basis.knots_), self.smoothing)
+        S, curve = penalties(basis.knots_)
+        width = int(max(np.bincount(curve[curve >= 0], minlength=1).max(), 1))
+        return SplineLearner(S, curve, self.smoothing, len(basis.knots_), width)
 
     def _hyper(self) -> dict[str, np.ndarray]:
         return {}
@@ -249,7 +263,9 @@ class SplineRegressor(RegressorMixin, Predictor):
     def _curve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The curve at checked rows and its standard error."""
         columns = self._columns(X)
-        A = np.column_stack([columns, np.ones(len(columns))])
+        centre = self.phi_.model.centre
+        about = columns if centre is None else columns - centre
+        A = np.column_stack([about, np.ones(len(columns))])
         C = self.scale_**2 * np.asarray(self.phi_.covariance)
         variance = np.einsum("ij,jk,ik->i", A, C, A, optimize=True)
         return eta_at(self.phi_, columns)[:, 0], np.sqrt(np.maximum(variance, 0.0))
@@ -278,15 +294,15 @@ def distinct(batch: Batch) -> Batch:
 
 
 def penalties(knots: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """∫ φ''φ'' of each column's curve, placed among all columns, and its rank."""
+    """∫ φ''φ'' of each column's curve, among all columns, and the curve of each column."""
     sizes = [max(len(k) - 1, 1) for k in knots]
     ends = np.cumsum(sizes)
-    S = np.zeros((len(knots), ends[-1], ends[-1]))
+    S, curve = np.zeros((ends[-1], ends[-1])), np.full(ends[-1], -1)
     for j, (k, end, size) in enumerate(zip(knots, ends, sizes, strict=True)):
         if size > 1:
             curved = slice(end - size + 1, end)
-            S[j, curved, curved] = _curvature_penalty(k)
-    return S, np.array([float(size - 1) for size in sizes])
+            S[curved, curved], curve[curved] = _curvature_penalty(k), j
+    return S, curve
 
 
 def _curvature_penalty(knots: np.ndarray) -> np.ndarray:

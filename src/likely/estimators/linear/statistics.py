@@ -20,6 +20,8 @@ from likely.core.rows import pad
 from likely.estimators.linear.coefficients import Coefficients, coefficients_of, eta_at
 from likely.estimators.linear.collinearity import dependence_sentence
 from likely.estimators.linear.evidence import Evidence
+from likely.estimators.linear.spread import Spread, spread
+from likely.estimators.linear.uncertainty import columns_of
 from likely.families import Predictive
 from likely.inference import Estimate, Summary, bootstrap, resampled_weights
 from likely.inference.sandwich import KINDS
@@ -33,9 +35,10 @@ MAX_INFLATION = 1e12
 class FitRecord:
     """The rows and settings of a fit, and the statistics once they were asked for."""
 
-    def __init__(self, hyper: dict[str, np.ndarray], batch: Batch):
-        self.hyper, self.batch = hyper, batch
+    def __init__(self, hyper: dict[str, np.ndarray], batch: Batch, learner: Any):
+        self.hyper, self.batch, self.learner = hyper, batch, learner
         self.estimate: Estimate | None = None
+        self.spread: list[Spread] | None = None
 
 
 def record_of(model: Any, what: str) -> FitRecord:
@@ -56,7 +59,10 @@ def statistics_of(model: Any) -> Estimate:
     found = record.estimate
     if found is None:
         evidence = evidence_of(model, record.batch)
-        found = model._estimate(evidence)
+        try:
+            found = model._estimate(evidence)
+        except np.linalg.LinAlgError:
+            raise _dependent(model, evidence) from None
         _refuse_dependent(model, evidence, found)
         record.estimate = found
     return found
@@ -71,6 +77,33 @@ def statistics_or_none(model: Any) -> Estimate | None:
         return statistics_of(model)
     except (InputError, np.linalg.LinAlgError):
         return None
+
+
+def spread_of(model: Any) -> list[Spread] | None:
+    """What predictions need to know about the uncertainty of each output, computed once.
+
+    None for classes, and for models from files that hold no such thing.
+    """
+    if "spread_" in vars(model):
+        return model.spread_
+    if model._predicts_classes or "_record" not in vars(model):
+        return None
+    record = model._record
+    if record.spread is None:
+        batch, phi = present_rows(record.batch), model.phi_
+        second = getattr(phi, "second", None)
+        with float64():
+            record.spread = spread(
+                model.family_,
+                columns_of(batch.x),
+                batch.y,
+                batch.w,
+                eta_at(phi, batch.x),
+                *model.learner_.penalty(phi, record.hyper, batch.w),
+                intercept=bool(model._first),
+                known=None if second is None else (second, phi.means),
+            )
+    return record.spread
 
 
 def summarize(
@@ -88,13 +121,12 @@ def summarize(
         raise InputError(reason)
     found, notes = statistics_of(model), list(model._notes())
     if errors in KINDS:
-        C = _robust_covariance(model, errors, len(found.coefficients))
-        found = eqx.tree_at(lambda e: e.covariance, found, C)
+        found = _robust_estimate(model, errors, found)
     elif errors == "bootstrap":
         fits = refits(model, n_resamples, random_state)
         draws = np.stack([model._table_order(phi) for phi in fits])
         C = np.atleast_2d(np.cov(draws, rowvar=False))
-        found = eqx.tree_at(lambda e: e.covariance, found, C)
+        found = _with_covariance(found, C, None)
         notes.append(f"bootstrap of {n_resamples} resamples")
     names = tuple(model._coefficient_names())
     return Summary(_title(model), names, found, errors, coverage, tuple(notes))
@@ -120,30 +152,42 @@ def _title(model: Any) -> str:
 def _refuse_dependent(model: Any, evidence: Evidence, found: Estimate) -> None:
     """Where the errors look as if columns were dependent, find out which."""
     unit = max(found.dispersion, np.finfo(float).tiny)
-    diagonal = np.diagonal(found.covariance)[: evidence.p] / unit
-    inflation = diagonal * evidence.squares()
-    if np.isfinite(inflation).all() and (inflation < MAX_INFLATION).all():
+    C = found.covariance[: evidence.p, : evidence.p] / unit
+    diagonal, inflation = np.diagonal(C), evidence.inflation(C)
+    if np.isfinite(diagonal).all() and (inflation < MAX_INFLATION).all():
         return
+    if not np.isfinite(diagonal).all() or _dependence(model, evidence) is not None:
+        raise _dependent(model, evidence)
+
+
+def _dependence(model: Any, evidence: Evidence) -> str | None:
+    """Which column is a combination of which others, or None."""
     names = np.asarray(model._column_names(), dtype=object)
-    sentence = dependence_sentence(evidence.X, names, bool(evidence.first))
-    if sentence is not None or not np.isfinite(diagonal).all():
-        what = sentence or "the information about the coefficients is singular"
-        raise InputError(
-            f"{what}, so there are no standard errors. Drop a column, or use a ridge."
-        )
+    return dependence_sentence(evidence.X, names, bool(evidence.first))
+
+
+def _dependent(model: Any, evidence: Evidence) -> InputError:
+    """Why there are no standard errors."""
+    what = _dependence(model, evidence)
+    what = what or "the information about the coefficients is singular"
+    return InputError(
+        f"{what}, so there are no standard errors. Drop a column, or use a ridge."
+    )
 
 
 def evidence_of(model: Any, batch: Batch) -> Evidence:
     """What the present rows say about the coefficients."""
-    present = batch.w > 0
-    x, y, w = batch.x, batch.y, batch.w
-    if not present.all():
-        x = jax.tree.map(lambda a: a[present], x)
-        y, w = y[present], w[present]
+    x, y, w = present_rows(batch)
     k = coefficients_of(model.phi_).weight.shape[1]
     eta = eta_at(model.phi_, x)[:, :k]
     X = x[0] if isinstance(x, tuple) else x
     return Evidence(model._unit(), X, model._first, eta, y, w)
+
+
+def present_rows(batch: Batch) -> Batch:
+    """The rows of positive weight."""
+    here = batch.w > 0
+    return batch if here.all() else jax.tree.map(lambda a: a[here], batch)
 
 
 def likelihoods(model: Any) -> tuple[float, float]:
@@ -196,13 +240,25 @@ def log_likelihood(family: Any, phi: PyTree, batch: Batch) -> float:
     return float(batch.w[present] @ log_prob)
 
 
-def _robust_covariance(model: Any, kind: str, q: int) -> np.ndarray:
-    """The sandwich of this kind; parameters that it is not about have no error."""
-    batch = record_of(model, "robust errors").batch
-    C = evidence_of(model, batch).robust(kind)
-    full = np.full((q, q), np.nan)
+def _robust_estimate(model: Any, kind: str, found: Estimate) -> Estimate:
+    """The estimate with the sandwich of this kind.
+
+    Parameters that it is not about have no error.
+    """
+    evidence = evidence_of(model, record_of(model, "robust errors").batch)
+    evidence.refuse_saturated()
+    slopes = found.coefficients[evidence.first : evidence.p]
+    C, wald = evidence.robust(kind, slopes)
+    full = np.full(found.covariance.shape, np.nan)
     full[: len(C), : len(C)] = C
-    return full
+    return _with_covariance(found, full, wald)
+
+
+def _with_covariance(found: Estimate, C: np.ndarray, wald: float | None) -> Estimate:
+    """The estimate with another covariance."""
+    return eqx.tree_at(
+        lambda e: (e.covariance, e.wald), found, (C, wald), is_leaf=lambda a: a is None
+    )
 
 
 def refits(model: Any, n_resamples: int, random_state: int) -> Iterator[PyTree]:
@@ -212,7 +268,7 @@ def refits(model: Any, n_resamples: int, random_state: int) -> Iterator[PyTree]:
     rng = np.random.default_rng(random_state)
     weights = resampled_weights(batch.w, int(n_resamples), rng)
     with float64():
-        found = bootstrap(model.learner_, key_of(0), record.hyper, batch, weights)
+        found = bootstrap(record.learner, key_of(0), record.hyper, batch, weights)
         phi = to_numpy(found)
     for i in range(int(n_resamples)):
         yield jax.tree.map(lambda a, i=i: a[i], phi)
@@ -221,7 +277,7 @@ def refits(model: Any, n_resamples: int, random_state: int) -> Iterator[PyTree]:
 def penalty_sentence(model: Any) -> str | None:
     """Why a penalty makes p-values meaningless, or None where there is none."""
     alpha, C = getattr(model, "alpha", 0.0), getattr(model, "C", None)
-    if C is None and not (alpha == "cv" or alpha > 0):
+    if C is None and not (isinstance(alpha, str) or alpha > 0):
         return None
     what = f"alpha = {alpha}" if C is None else f"C = {C}"
     return (

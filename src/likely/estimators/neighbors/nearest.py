@@ -4,6 +4,9 @@ The k nearest are those within the distance r at which the weights of the rows f
 to k. Rows nearer than r count with their weight; rows at r exactly share what is left of
 k, so a tie has no order and a row of weight 2 is the row twice. Distances are computed
 pair by pair (no expansion into norms that would cancel digits).
+
+How far neighbours can be believed is learned by leaving rows out: a row, and with it its
+copies, is predicted from the others.
 """
 
 from typing import Any, no_type_check
@@ -13,6 +16,8 @@ from jaxtyping import Float, Int
 from scipy.spatial.distance import cdist
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from likely.base.calibration import calibrate, keep, log_of, probabilities
+from likely.base.held_out import OFTEN, error_variance
 from likely.base.labels import frequency_distribution
 from likely.base.predictor import Predictor
 from likely.base.settings import at_least, one_of, store
@@ -28,9 +33,10 @@ METRICS: dict[str, Any] = {
 """The metrics, and what SciPy calls them."""
 BLOCK_BYTES = 32_000_000
 """Memory for the distances that are computed at once."""
-MAX_LEFT_OUT = 2000
-"""The largest number of rows that are left out in turn to learn the scale."""
-MIN_VARIANCE = 1e-300
+MIN_LEFT_OUT, MAX_LEFT_OUT = 100, 1000
+"""How many rows are left out in turn: as many as `LEFT_OUT_WORK` allows, within these."""
+LEFT_OUT_WORK = 1_000_000_000
+"""Differences of two numbers that leaving rows out may take."""
 
 
 def neighbor_weights(
@@ -41,16 +47,30 @@ def neighbor_weights(
     Args:
         D: distances of m rows from n others.
         w: (n,) or (m, n) weights of the latter.
-        k: number of neighbours.
+        k: number of neighbours; all of them where their weights sum to less.
     """
     w = np.broadcast_to(w, D.shape)
-    order = np.argsort(D, axis=1, kind="stable")
+    wanted = np.minimum(k, w.sum(1, keepdims=True))
+    near = _enough(D, w, wanted)
+    order = np.argsort(np.take_along_axis(D, near, 1), axis=1, kind="stable")
+    order = np.take_along_axis(near, order, 1)
     below = np.cumsum(np.take_along_axis(w, order, 1), 1)
-    last = (below >= k * (1 - 1e-12)).argmax(1)
+    last = (below >= wanted * (1 - 1e-12)).argmax(1)
     r = np.take_along_axis(D, np.take_along_axis(order, last[:, None], 1), 1)
     inside, edge = np.where(r > D, w, 0.0), np.where(r == D, w, 0.0)
-    rest = k - inside.sum(1, keepdims=True)
+    rest = wanted - inside.sum(1, keepdims=True)
     return inside + edge * (rest / edge.sum(1, keepdims=True))
+
+
+def _enough(D: np.ndarray, w: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """(m, c) some of the nearest rows whose weights reach what is wanted; or all of them."""
+    n = D.shape[1]
+    c = int(4 * wanted.max(initial=0.0)) + 32
+    if c < n:
+        near = np.argpartition(D, c, axis=1)[:, :c]
+        if (np.take_along_axis(w, near, 1).sum(1, keepdims=True) >= wanted).all():
+            return near
+    return np.broadcast_to(np.arange(n), D.shape)
 
 
 class NeighborsModel(Predictor):
@@ -97,7 +117,8 @@ class NeighborsModel(Predictor):
         Args:
             X: (m, d) checked rows.
             Y: what is averaged, for each of the rows of the fit.
-            left_out: for each row of X a row of the fit to count once less.
+            left_out: for each row of X the row of the fit that it is; that one is left
+                out, with its copies unless these are many. NaN where no other row is.
         """
         size = max(1, BLOCK_BYTES // (8 * max(1, len(self.rows_))))
         k, parts = float(self.n_neighbors), []
@@ -106,20 +127,36 @@ class NeighborsModel(Predictor):
             D = cdist(X[block], self.rows_, METRICS[self.metric])
             w = self.weights_
             if left_out is not None:
-                w = np.tile(w, (len(D), 1))
                 own = np.arange(len(D)), left_out[block]
-                w[own] = np.maximum(w[own] - 1, 0)
-            V = neighbor_weights(D, w, k)
-            if self.weights == "distance":
-                same = (D == 0) & (V > 0)
-                V = np.where(same.any(1, keepdims=True), V * same, V)
-                V = V / np.where(D > 0, D, 1.0)
-            parts.append(V @ Y / V.sum(1, keepdims=True))
+                same = D[own][:, None] == D
+                few = (same @ w < OFTEN)[:, None]
+                w = np.where(same & few, 0.0, w)
+                w[own] = np.where(few[:, 0], 0.0, np.maximum(w[own] - 1, 0.0))
+            with np.errstate(invalid="ignore"):  # where all rows are left out
+                V = neighbor_weights(D, w, k)
+                if self.weights == "distance":
+                    same = (D == 0) & (V > 0)
+                    V = np.where(same.any(1, keepdims=True), V * same, V)
+                    V = V / np.where(D > 0, D, 1.0)
+                parts.append(V @ Y / V.sum(1, keepdims=True))
         return np.concatenate(parts)
+
+    def _left_out(self, Y: Float[np.ndarray, "n q"]):
+        """The mean of Y for some rows from the others, which rows, and their weights."""
+        n, d = self.rows_.shape
+        most = int(np.clip(LEFT_OUT_WORK / (n * d), MIN_LEFT_OUT, MAX_LEFT_OUT))
+        some = np.arange(0, n, -(-n // most))
+        found = self._average(self.rows_[some], Y, left_out=some)
+        known = ~np.isnan(found).any(axis=1)
+        return found[known], some[known], self.weights_[some[known]]
 
 
 class KNeighborsClassifier(ClassifierMixin, NeighborsModel):
-    """The class frequencies among the k nearest rows.
+    r"""The class frequencies f among the k nearest rows.
+
+    The most frequent class is predicted. Probabilities keep the order of the frequencies:
+    $p_c = (1 - λ) f_c^{1/T} / \sum_b f_b^{1/T} + λ π_c$ with T and λ of largest likelihood
+    when rows are predicted from the others, and π the base rates.
 
     Args:
         n_neighbors: k.
@@ -128,10 +165,17 @@ class KNeighborsClassifier(ClassifierMixin, NeighborsModel):
 
     Attributes:
         classes_: the labels, sorted.
+        temperature_: T, by which frequencies are made less (above 1) or more extreme.
+        base_share_: λ, how much of a probability is the base rate of its class.
+        base_rates_: (c,) π, the shares of the classes in all rows.
     """
 
+    temperature_: float
+    base_share_: float
+    base_rates_: np.ndarray
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "KNeighborsClassifier":
-        """Keep the rows.
+        """Keep the rows, and predict up to 1,000 from the others to calibrate the votes.
 
         Args:
             X: (n, d) inputs.
@@ -139,16 +183,29 @@ class KNeighborsClassifier(ClassifierMixin, NeighborsModel):
             sample_weight: how often each row counts.
         """
         self._keep_rows(X, y, sample_weight)
+        codes, w = self.targets_.astype(int), self.weights_
+        rates = np.bincount(codes, w, len(self.classes_)) / w.sum()
+        votes, rows, w = self._left_out(self._indicators())
+        keep(self, calibrate(log_of(votes), codes[rows], w, rates))
         return self
 
     def predict_dist(self, X: Any) -> Predictive:
-        """The frequencies; a class that no neighbour has is all but impossible."""
+        """The calibrated frequencies."""
         return frequency_distribution(self._probs(X), self.classes_)
 
+    def votes(self, X: Any) -> np.ndarray:
+        """(n, c) the frequencies among the neighbours; `predict_proba` is calibrated."""
+        return self._average(self._inputs(X), self._indicators())
+
     def _probs(self, X: Any) -> np.ndarray:
-        X = self._inputs(X)
-        indicators = np.eye(len(self.classes_))[self.targets_.astype(int)]
-        return self._average(X, indicators)
+        return probabilities(self, log_of(self.votes(X)))
+
+    def _decide(self, X: Any) -> np.ndarray:
+        return self.votes(X).argmax(1)
+
+    def _indicators(self) -> np.ndarray:
+        """(n, c) 1 for the class of each row of the fit."""
+        return np.eye(len(self.classes_))[self.targets_.astype(int)]
 
 
 class KNeighborsRegressor(RegressorMixin, NeighborsModel):
@@ -160,7 +217,7 @@ class KNeighborsRegressor(RegressorMixin, NeighborsModel):
         metric: "euclidean", "manhattan", "chebyshev" or "cosine".
 
     Attributes:
-        scale_: the root mean squared error of rows predicted from the others (of 2,000
+        scale_: the root mean squared error of rows predicted from the others (of 1,000
             rows at most).
     """
 
@@ -173,23 +230,15 @@ class KNeighborsRegressor(RegressorMixin, NeighborsModel):
             sample_weight: how often each row counts.
         """
         self._keep_rows(X, y, sample_weight)
-        w, y = self.weights_, self.targets_
-        self.scale_ = float("inf")
-        if w.sum() - 1 >= self.n_neighbors:
-            some = np.arange(0, len(w), -(-len(w) // MAX_LEFT_OUT))
-            means = self._average(self.rows_[some], y[:, None], left_out=some)[:, 0]
-            square = np.average((means - y[some]) ** 2, weights=w[some])
-            self.scale_ = float(np.sqrt(max(square, MIN_VARIANCE)))
+        y = self.targets_
+        means, rows, w = self._left_out(y[:, None])
+        errors = means[:, 0] - y[rows]
+        self.scale_ = float(np.sqrt(error_variance(errors, w, y, self.weights_)))
         return self
 
     def predict_dist(self, X: Any) -> Predictive:
         """N(mean of the neighbours, scale_²)."""
         mean = self._mean(X)
-        if not np.isfinite(self.scale_):
-            raise InputError(
-                "there are no more rows than neighbours, so none could be left out to "
-                "learn a scale; ask for fewer neighbours."
-            )
         log_scale = np.full(len(mean), np.log(self.scale_))
         return Predictive(Normal(), np.c_[mean, log_scale])
 

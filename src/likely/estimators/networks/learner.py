@@ -219,7 +219,11 @@ class NetworkLearner(eqx.Module):
         eta, _ = found.model(scaling.inputs(X), state=found.state)
         a, b = in_data_units(self.family, scaling.shift, scaling.spread)
         front = (1,) * (eta.ndim - 1)
-        return eta * a.reshape(*front, -1) + b.reshape(*front, -1)
+        eta = eta * a.reshape(*front, -1) + b.reshape(*front, -1)
+        if phi.calibration is None:
+            return eta
+        slope, offset = phi.calibration
+        return eta * slope.reshape(*front, -1) + offset.reshape(*front, -1)
 
     def losses(self, phi: Network, batch: Batch) -> Float[Array, " n"]:
         """−log p(yᵢ | xᵢ) of each row."""

@@ -43,34 +43,52 @@ class MLPRegressor(RegressorMixin, NetworkPredictor):
 
     y may have several columns: they are independent given x, and share the hidden layers.
 
+    By default each of five members holds out a fifth of the rows, learns from the others by
+    Adam and stops when its held-out loss no longer falls; predictions are the mixture of
+    the members, with the scale (or the temperature of probabilities) that the held-out
+    predictions ask for. Beyond 20,000 rows there is one member that holds out a tenth,
+    beyond 2,000 columns one that holds out a fifth.
+    A network that is told how long to train (`max_iter`, `early_stopping`), whose solver is
+    "lbfgs" or a solver of one's own, or with `bootstrap`, `laplace`, `warm_start` or
+    validation rows, is trained as told and not calibrated.
+
     Args:
         hidden_layer_sizes: the width of each hidden layer.
         activation: of hidden units, a name of `layers.ACTIVATIONS`.
         family: "normal", "heteroscedastic" (a scale for each row), "student_t", "poisson",
             "negative_binomial", "gamma", "mixture" (of three normals), or a family of
             `likely.families`, all parameters of which the network then computes.
-        alpha: strength of the Gaussian prior on the weights (not on the biases).
-        solver: "lbfgs" on all rows, "adam" on minibatches, or "auto" by the size; or a
-            solver of `likely.solvers`, with steps and rate of its own.
-        learning_rate_init: of Adam.
+        alpha: strength of the Gaussian prior on the weights (not on the biases); "auto" is 1
+            with held-out rows for each member, else 1e-4.
+        solver: "lbfgs" on all rows, "adam" on minibatches, or "auto", which is Adam with
+            held-out rows for each member and otherwise goes by the size; or a solver of
+            `likely.solvers`, with steps and rate of its own.
+        learning_rate_init: of Adam; "auto" is 0.003 with held-out rows for each member,
+            else 0.001.
         learning_rate: "constant", "cosine" (to zero at the end), "plateau" (halved where
             the loss stays), or a schedule of `likely.solvers`.
-        batch_size: rows in a minibatch; "auto" is 200.
-        max_iter: steps of L-BFGS, epochs of Adam.
+        batch_size: rows in a minibatch; "auto" is 200, or all of at most 512 rows with
+            held-out rows for each member.
+        max_iter: steps of L-BFGS, epochs of Adam; "auto" is 200, and with held-out rows for
+            each member at least 2000 steps.
         tol: L-BFGS stops when no entry of the gradient is larger.
         clip_norm: the longest gradient, or None.
         weight_average: what is kept: None the last weights, a decay between 0 and 1 their
             exponential average, "uniform" the mean over the second half of the steps.
-        early_stopping: whether to hold out rows and stop by them.
-        validation_fraction: how many.
-        n_iter_no_change: epochs without a lower validation loss before stopping.
+        early_stopping: whether to hold out the same rows from all members and stop by them;
+            "auto" holds out other rows from each member, unless the training is told
+            otherwise (see above).
+        validation_fraction: how many, with `early_stopping=True`.
+        n_iter_no_change: epochs without a lower validation loss before stopping; where each
+            member holds out rows of its own, short epochs count together, 20 steps as one.
         norm: "batch", "layer" or None.
         dropout: probability to drop a hidden unit in training.
         residual: whether hidden layers are residual blocks; "zero" starts them at zero.
         init: how weights start, a name of `layers.INITIALIZERS`; "auto" is "uniform" for
             at most three hidden layers, which start almost flat, and He's for more.
         n_members: networks that are fitted, each from other weights and batches, as one
-            program; the prediction is the mixture of theirs.
+            program; the prediction is the mixture of theirs. "auto" is as described above,
+            and 1 where the training is told otherwise.
         bootstrap: whether each member sees its own draw of the rows.
         laplace: whether predictions include the uncertainty of the last layer's weights;
             a number is the precision of their prior, True chooses it by the evidence.
@@ -84,7 +102,7 @@ class MLPRegressor(RegressorMixin, NetworkPredictor):
     Attributes:
         history_: the loss of each step, and of each look at the validation rows.
         loss_: the last training loss, in nats on the scaled target.
-        n_iter_: steps made.
+        n_iter_: epochs of Adam, or steps of L-BFGS, that were made.
         status_: how it ended.
         last_layer_: the posterior of the last weights, with `laplace`.
         encoder_: of the categories, or None.
@@ -96,27 +114,27 @@ class MLPRegressor(RegressorMixin, NetworkPredictor):
     @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
         self,
-        hidden_layer_sizes=(64,),
+        hidden_layer_sizes=(100,),
         activation="relu",
         *,
         family="normal",
-        alpha=1e-4,
+        alpha: Any = "auto",
         solver="auto",
-        learning_rate_init=1e-3,
+        learning_rate_init: Any = "auto",
         learning_rate="constant",
-        batch_size="auto",
-        max_iter=200,
+        batch_size: Any = "auto",
+        max_iter: Any = "auto",
         tol=1e-5,
         clip_norm=None,
         weight_average=None,
-        early_stopping=False,
+        early_stopping: Any = "auto",
         validation_fraction=0.1,
         n_iter_no_change=10,
         norm=None,
         dropout=0.0,
         residual=False,
         init="auto",
-        n_members=1,
+        n_members: Any = "auto",
         bootstrap=False,
         laplace=False,
         categories=None,
@@ -150,26 +168,26 @@ class MLPClassifier(ClassifierMixin, NetworkPredictor):
     @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
         self,
-        hidden_layer_sizes=(64,),
+        hidden_layer_sizes=(100,),
         activation="relu",
         *,
-        alpha=1e-4,
+        alpha: Any = "auto",
         solver="auto",
-        learning_rate_init=1e-3,
+        learning_rate_init: Any = "auto",
         learning_rate="constant",
-        batch_size="auto",
-        max_iter=200,
+        batch_size: Any = "auto",
+        max_iter: Any = "auto",
         tol=1e-5,
         clip_norm=None,
         weight_average=None,
-        early_stopping=False,
+        early_stopping: Any = "auto",
         validation_fraction=0.1,
         n_iter_no_change=10,
         norm=None,
         dropout=0.0,
         residual=False,
         init="auto",
-        n_members=1,
+        n_members: Any = "auto",
         bootstrap=False,
         laplace=False,
         categories=None,

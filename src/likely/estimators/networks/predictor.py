@@ -1,7 +1,9 @@
 r"""The face of every network: y | x ~ p(y | f(x; φ)) with f any architecture.
 
 Inputs are centred and scaled by their weighted mean and deviation, and so is a target
-that has units; predictions are in the units of the data. Small problems are fitted by
+that has units; predictions are in the units of the data. Where the settings do not say
+how long to train, each member holds out rows of its own, by which it stops and is
+calibrated (`base.training.options`, `calibration`). Otherwise small problems are fitted by
 L-BFGS on all rows in float64, so that row weights are exact; larger ones by Adam on
 minibatches in float32 (`solvers.training`). Several members are one program.
 
@@ -23,6 +25,7 @@ A model that ends with a `Dense` layer (a `Chain`) starts at the null model and 
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from os import PathLike
 from typing import Any, ClassVar
@@ -36,9 +39,14 @@ from sklearn.utils.validation import check_is_fitted
 from likely.base.labels import class_family, codes_of
 from likely.base.learning import Problem
 from likely.base.predictor import Predictor
-from likely.base.rows import check_numbers, check_rows, weights_of
+from likely.base.rows import (
+    check_numbers,
+    check_rows,
+    fill_absent_targets,
+    weights_of,
+)
 from likely.base.training.members import Network
-from likely.base.training.options import TrainingOptions
+from likely.base.training.options import TABLES, Limits, TrainingOptions, is_auto
 from likely.base.training.trainer import (
     Earlier,
     Observers,
@@ -52,6 +60,7 @@ from likely.base.training.trainer import (
 from likely.core.checks import InputError, check_finite
 from likely.core.precision import float64, precision_of
 from likely.core.rows import pad, pad_rows, size_class
+from likely.estimators.networks.calibration import calibration_of
 from likely.estimators.networks.families import family_of
 from likely.estimators.networks.inputs import Inputs, TableInputs
 from likely.estimators.networks.laplace import (
@@ -75,6 +84,8 @@ class NetworkPredictor(Predictor):
     """What a row is."""
     _positions: ClassVar[bool] = False
     """Whether each position of a row has an η of its own."""
+    _limits: ClassVar[Limits] = TABLES
+    """How long such a network is trained where its settings leave that open."""
     phi_: Network
     learner_: NetworkLearner
 
@@ -124,26 +135,37 @@ class NetworkPredictor(Predictor):
             y_val: their targets.
             sample_weight_val: how often each of these counts.
             callbacks: functions of an `Event`; one that returns True ends the fit.
-            checkpoints: a folder to save the run in, or `Checkpoints`.
+            checkpoints: a folder to save the run in, or `Checkpoints`; a fit by L-BFGS is
+                one short program, of which nothing is saved.
             resume: whether to go on from there.
             mesh: devices that share each batch; several members share them anyway.
         """
-        options = TrainingOptions.of(self)
-        earlier = self._earlier() if options.warm_start else None
+        earlier = self._earlier() if TrainingOptions.of(self).warm_start else None
         batch = self._batch(X, y, sample_weight)
         validation = self._validation_rows(X_val, y_val, sample_weight_val)
-        if validation is None and options.early_stopping:
+        options = self._options(batch.w, validation)
+        fold = None
+        if options.crossed:
+            batch = Batch(*(a[batch.w > 0] for a in batch))
+            fold = options.folds(batch, classes=self._has_one_class_per_row)
+        elif validation is None and options.early_stopping:
             batch, validation = options.split(batch)
         observers = Observers(callbacks, checkpoints, resume, mesh)
-        watched = validation is not None or observers.any
-        self.learner_ = self._learner(batch.y, watched=watched)
+        watched = validation is not None
+        self.learner_ = self._learner(batch.y, options, watched=watched)
         self._check_targets(batch)
+        if validation is not None:
+            self._check_targets(validation, "y_val")
         trainer = Trainer(options, self.learner_)
         begin = None if earlier is None else earlier.begin(self._now(), trainer)
         phi = trainer.fit(
-            batch, validation=validation, begin=begin, observers=observers
+            batch, validation=validation, fold=fold, begin=begin, observers=observers
         )
-        publish(self, phi, warn=not trainer.by_minibatches)
+        if fold is not None:
+            phi = self._calibrated(phi, batch, fold)
+        n_iter = trainer.iterations(phi, batch)
+        warn = not trainer.by_minibatches
+        publish(self, phi, n_iter, warn=warn, warn_falling=options.crossed)
         self.weight_seen_, self.passes_ = float(batch.w.sum()), 0
         vars(self).pop("memory_", None)
         self._approximate_posterior(batch)
@@ -162,46 +184,77 @@ class NetworkPredictor(Predictor):
         batch = self._batch(
             X, y, sample_weight, first=first, known=encoded or not first
         )
-        learner = self._learner(batch.y, watched=True)
+        options = self._options(batch.w, batch)
+        if not first and is_auto(TrainingOptions.of(self).n_members):
+            options = options._replace(n_members=len(stacked(self.phi_).solution.loss))
+        learner = self._learner(batch.y, options, watched=True)
         if first or not Trainer(TrainingOptions(), self.learner_).by_minibatches:
             self.learner_ = learner
         self._check_targets(batch)
-        steps, passes = getattr(self, "n_iter_", 0), getattr(self, "passes_", 0)
+        epochs, passes = getattr(self, "n_iter_", 0), getattr(self, "passes_", 0)
         seen = float(batch.w.sum()) + getattr(self, "weight_seen_", 0.0)
         begin = None if first else weights_to_begin(self.phi_, np.float32)
-        trainer = Trainer(TrainingOptions.of(self), self.learner_)
+        trainer = Trainer(options, self.learner_)
         memory = getattr(self, "memory_", None)
         phi, memory = trainer.one_pass(batch, begin, memory, passes=passes, seen=seen)
-        publish(self, phi, warn=False)
-        self.n_iter_, self.passes_ = self.n_iter_ + steps, passes + 1
+        if begin is not None:
+            phi = replace(phi, calibration=stacked(self.phi_).calibration)
+        publish(self, phi, trainer.iterations(phi, batch), warn=False)
+        self.n_iter_, self.passes_ = self.n_iter_ + epochs, passes + 1
         self.weight_seen_, self.memory_ = seen, memory
         self._approximate_posterior(batch)
         return self
 
     def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem | None:
         """The learner with checked rows; None where a fit is more than its learner."""
-        options = TrainingOptions.of(self)
+        if TrainingOptions.of(self).cross_fitted:
+            return None
+        batch = self._batch(X, y, sample_weight)
+        options = self._options(batch.w)
         several = options.member_count > 1 or bool(options.bootstrap)
         if several or options.early_stopping or options.laplace:
             return None
-        batch = self._batch(X, y, sample_weight)
-        return Problem(self._learner(batch.y), self._hyper(), batch)
+        return Problem(self._learner(batch.y, options), options.hyper, batch)
 
     def _hyper(self) -> dict[str, np.ndarray]:
-        return TrainingOptions.of(self).hyper
+        return TrainingOptions.of(self).settled(self._limits, 1, 1).hyper
 
-    def _learner(self, y: np.ndarray, *, watched: bool = False) -> NetworkLearner:
+    def _options(self, w: np.ndarray, validation: Any = None) -> TrainingOptions:
+        """The settings, with numbers in the place of "auto".
+
+        Args:
+            w: weights of the rows.
+            validation: other rows to stop by; None where there are none.
+        """
+        options, n = TrainingOptions.of(self), int((w > 0).sum())
+        entries = int(np.prod(self._kind.shape(self)))
+        crossed = options.cross_fitted and validation is None
+        return options.settled(self._limits, n, entries, crossed=crossed)
+
+    @property
+    def _has_one_class_per_row(self) -> bool:
+        return self._predicts_classes and not self._positions
+
+    def _calibrated(self, phi: Network, batch: Batch, fold: np.ndarray) -> Network:
+        """φ with scales or probabilities as held-out rows have them."""
+        etas, learner = self._etas(batch.x, phi), self.learner_
+        found = calibration_of(learner.family, learner.shared, etas, batch, fold)
+        return replace(phi, calibration=found)
+
+    def _learner(
+        self, y: np.ndarray, options: TrainingOptions, *, watched: bool = False
+    ) -> NetworkLearner:
         """The pure core, for these targets.
 
         Args:
             y: encoded targets.
-            watched: whether there are validation rows, callbacks or checkpoints.
+            options: the settings of the training.
+            watched: whether there are validation rows.
         """
-        options, network = TrainingOptions.of(self), self._architecture()
+        network = self._architecture()
         family, shared = self._target(y)
         size = len(y) * parameter_count(network, self._kind.shape(self), family.n_eta)
         stochastic = watched or self._stochastic()
-        rated = TrainingOptions.of(self).rated
         return NetworkLearner(
             family,
             network,
@@ -210,13 +263,17 @@ class NetworkPredictor(Predictor):
             inputs=self._kind.scaling,
             plain=self._kind.plain(self),
             positions=self._positions,
-            rated=rated,
+            rated=options.rated,
         )
 
-    def _check_targets(self, batch: Batch) -> None:
+    def _check_targets(self, batch: Batch, name: str = "y") -> None:
         """Refuse targets that the family cannot have."""
-        if not self._positions:
+        if self._positions:
+            return
+        try:
             self.family_.check(batch.y, batch.w)
+        except InputError as error:  # a family speaks of y
+            raise InputError(str(error).replace("y has", f"{name} has", 1)) from None
 
     @property
     def family_(self) -> AbstractFamily:
@@ -288,7 +345,17 @@ class NetworkPredictor(Predictor):
         X = np.asarray(self._kind.table(self, X), np.float64)
         w = weights_of(w, len(X))
         check_finite("X_val", X, w)
-        y = self._encode_known(np.asarray(y), "y_val")
+        if X.ndim == 2 and X.shape[1] != self.n_features_in_:
+            raise InputError(
+                f"X_val has {X.shape[1]} columns but X has {self.n_features_in_}; give "
+                "the same columns."
+            )
+        if len(np.asarray(y)) != len(X):
+            raise InputError(
+                f"X_val has {len(X)} rows but y_val has {len(np.asarray(y))}; give as "
+                "many of each."
+            )
+        y = self._encode_known(np.asarray(fill_absent_targets(y, w)), "y_val")
         return Batch(self._kind.shaped(self, X), y, w)
 
     def _inputs(self, X: Any) -> np.ndarray:
@@ -347,9 +414,10 @@ class NetworkPredictor(Predictor):
             self.learner_, etas, np.asarray(covariance)[:, : len(X)]
         )
 
-    def _etas(self, X: np.ndarray) -> np.ndarray:
-        """(m, n, k) η of the members."""
-        learner, phi, size = self.learner_, stacked(self.phi_), self._kind.max_rows
+    def _etas(self, X: np.ndarray, phi: Network | None = None) -> np.ndarray:
+        """(m, n, k) η of the members, those of the fit or of another φ."""
+        phi = stacked(self.phi_ if phi is None else phi)
+        learner, size = self.learner_, self._kind.max_rows
         if size is None:
             with float64():
                 etas = _eta_of(learner, phi, pad_rows(X))

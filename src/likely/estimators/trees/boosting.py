@@ -3,13 +3,20 @@ r"""Gradient boosting of any family: $η(x) = η_0 + ν \sum_r t_r(x)$."""
 from typing import Any, ClassVar, no_type_check
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from likely.base.calibration import keep
 from likely.base.labels import class_family
 from likely.base.outputs import forget_fit
 from likely.base.settings import store
 from likely.core.checks import InputError
-from likely.estimators.trees.boosting_fit import fit_boosting, with_error_scale
+from likely.estimators.trees.boosting_fit import (
+    calibration_of,
+    fit_boosting,
+    log_odds,
+    with_error_scale,
+)
 from likely.estimators.trees.limits import class_rows
 from likely.estimators.trees.model import TreeModel
 from likely.families import AbstractFamily, Normal, Predictive
@@ -21,7 +28,12 @@ def _without_callbacks(fields: dict) -> dict:
 
 
 class GradientBoostingClassifier(ClassifierMixin, TreeModel):
-    """Boosted trees for classes: log-odds, or one logit for each class.
+    r"""Boosted trees for classes: log-odds, or one logit for each class.
+
+    Boosting goes on after it has learned what there is to learn. So probabilities are
+    $(1 - λ) \operatorname{softmax}(η / T) + λ π$ with T and λ of largest likelihood on the
+    validation rows, or on rows that further fits to the others have not seen (up to 10,000
+    rows); π are the base rates. The class that is predicted is that of the largest η.
 
     Args:
         n_estimators: the largest number of rounds.
@@ -47,6 +59,9 @@ class GradientBoostingClassifier(ClassifierMixin, TreeModel):
     Attributes:
         classes_: the labels, sorted.
         trees_: the trees as flat arrays.
+        temperature_: T, by which log-odds are divided.
+        base_share_: λ, how much of a probability is the base rate of its class.
+        base_rates_: (c,) π, the shares of the classes in all rows.
         n_estimators_: rounds that were kept.
         history_: the losses of each round, nats per unit of weight: `loss` (followed on
             up to 10,000 training rows) and `val_loss`.
@@ -93,7 +108,7 @@ class GradientBoostingClassifier(ClassifierMixin, TreeModel):
         """Boost.
 
         Args:
-            X: (n, d) inputs; NaN is "missing".
+            X: (n, d) inputs; NaN is "missing", and columns may hold words.
             y: (n,) classes.
             sample_weight: how often each row counts.
             X_val: rows to stop by.
@@ -105,24 +120,26 @@ class GradientBoostingClassifier(ClassifierMixin, TreeModel):
         self.family_ = class_family(len(self.classes_))
         fit = fit_boosting(self, self.family_, rows, X_val, y_val, callbacks)
         self.trees_ = fit.boosted.trees
+        keep(self, calibration_of(self, self.family_, fit))
         return self
 
+    def votes(self, X: Any) -> np.ndarray:
+        """(n, c) the probabilities as boosted; `predict_proba` is calibrated."""
+        return softmax(self._log_votes(self._inputs(X)), axis=1)
+
     def decision_function(self, X: Any) -> np.ndarray:
-        """(n,) log-odds of the second class, or (n, c) the logits of all."""
+        """(n,) log-odds of the second class, or (n, c) the logits of all, as boosted."""
         eta = self._leaf_total(self._inputs(X))
         return eta[:, 0] if eta.shape[1] == 1 else eta
 
     def _dist(self, X: np.ndarray) -> Predictive:
-        return Predictive(self.family_, self._leaf_total(X), self.classes_)
+        return self._class_dist(X)
 
-    def _probs(self, X: Any) -> np.ndarray:
-        eta = self._leaf_total(self._inputs(X))
-        if eta.shape[1] == 1:
-            with np.errstate(over="ignore"):
-                odds = np.exp(np.concatenate([eta, -eta], axis=1))
-            return 1 / (1 + odds)
-        p = np.exp(eta - eta.max(axis=1, keepdims=True))
-        return p / p.sum(axis=1, keepdims=True)
+    def _decide(self, X: Any) -> np.ndarray:
+        return self._log_votes(self._inputs(X)).argmax(1)
+
+    def _log_votes(self, X: np.ndarray) -> np.ndarray:
+        return log_odds(self._leaf_total(X))
 
 
 class GradientBoostingRegressor(RegressorMixin, TreeModel):
@@ -135,8 +152,9 @@ class GradientBoostingRegressor(RegressorMixin, TreeModel):
         family: of `likely.families`: `Normal()` models mean and scale, `Poisson()`,
             `Gamma()`, `NegativeBinomial()`, ... one tree for each entry of η in each
             round. None: squared error, a normal with one scale for all rows: that of
-            the validation rows; or of a third of the rows by a fit to the others (up to
-            10,000 rows); or of the training rows by leaves without them.
+            the validation rows; or of a fifth of the rows by a fit to the others (up to
+            10,000 rows; every fifth in turn of up to 200); or of the training rows by
+            leaves without them.
         n_estimators: the largest number of rounds.
         learning_rate: ν, how much of each tree counts.
         max_leaf_nodes: the largest number of leaves of a tree; the best splits first.
@@ -210,7 +228,7 @@ class GradientBoostingRegressor(RegressorMixin, TreeModel):
         """Boost.
 
         Args:
-            X: (n, d) inputs; NaN is "missing".
+            X: (n, d) inputs; NaN is "missing", and columns may hold words.
             y: (n,) numbers, or (n, q): a model for each column.
             sample_weight: how often each row counts.
             X_val: rows to stop by.

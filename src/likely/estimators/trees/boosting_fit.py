@@ -1,16 +1,18 @@
 """A boosting fit: settings and validation rows checked, the rounds, the scale of errors."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
-from zlib import crc32
 
 import equinox as eqx
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from likely.base.calibration import Calibration, calibrate
+from likely.base.held_out import effective_rows, error_variance, held_out_shares
 from likely.base.labels import codes_of
 from likely.base.progress import Rounds
 from likely.base.rows import Rows, check_numbers, dense
 from likely.base.settings import at_least
+from likely.base.words import word_codes
 from likely.core.checks import InputError
 from likely.core.random import seed_of
 from likely.estimators.trees.limits import bin_rows, least_leaf_weight, whole_limit
@@ -24,6 +26,8 @@ if TYPE_CHECKING:  # they load numba
 
 MAX_REFIT_ROWS = 10_000
 """Rows up to which a second fit finds the scale of the errors."""
+REFIT_ROWS = 1000
+"""Rows that all further fits hold together, if one has fewer."""
 
 
 class BoostingFit(NamedTuple):
@@ -110,6 +114,7 @@ def validation_rows(
         train, stop = early_stopping_split(n, share, seeds)
         return Rows(*(a[train] for a in rows)), Batch(*(a[stop] for a in rows))
     check: Any = check_array
+    X_val = word_codes(estimator, X_val)
     X_val = check(dense(X_val), dtype=np.float64, ensure_all_finite=False)
     d = rows.X.shape[1]
     if X_val.shape[1] != d or y_val is None or len(y_val) != len(X_val):
@@ -150,43 +155,70 @@ def fit_boosting(  # noqa: PLR0917
 def with_error_scale(estimator: Any, fit: BoostingFit) -> Trees:
     """The trees of squared error with log σ of their errors as second entry of η.
 
-    σ is the root mean squared error on the validation rows; else on rows that a second
-    fit has not seen; else on the training rows, each predicted by leaves without it.
+    σ is the root mean squared error on the validation rows; else on rows that further
+    fits have not seen; else on the training rows, each predicted by leaves without it.
     """
-    trees = fit.boosted.trees
-    apart = None if fit.validation is not None else held_out_errors(estimator, fit.data)
-    if apart is not None:
-        errors, w = apart
-    else:
-        rows = fit.validation or fit.data
+    trees, data = fit.boosted.trees, fit.data
+    apart = held_out_eta(estimator, Normal(1.0), fit)
+    if apart is None:
         mean = fit.boosted.leave_one_out
-        errors = rows.y - (trees.eta(rows.x)[:, 0] if mean is None else mean)
-        w = rows.w
-    variance = max(np.average(errors * errors, weights=w), np.finfo(float).tiny)
+        errors = data.y - (trees.eta(data.x)[:, 0] if mean is None else mean)
+        w = data.w
+    else:
+        eta, y, w = apart
+        errors = y - eta[:, 0]
+    variance = error_variance(errors, w, data.y, data.w)
     start = np.append(trees.start, 0.5 * np.log(variance))
     return eqx.tree_at(lambda t: t.start, trees, start)
 
 
-def held_out_errors(
-    estimator: Any, data: Batch
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Errors and weights of a third of the rows, by a fit to the others.
+def calibration_of(estimator: Any, family: AbstractFamily, fit: BoostingFit):
+    """How far the log-odds can be believed, by the rows that they were not fitted to.
 
-    Where rows are few, the errors of the fit itself are much too small. Which third is
-    held out depends on the contents of the rows, so that equal rows stay together.
-    None where there are too few rows for it, or more than it needs.
+    Where there are more rows than a second fit would help, they are believed, but for the
+    share of the base rates that a class never seen somewhere would have by chance.
     """
+    data, c = fit.data, len(estimator.classes_)
+    rates = np.bincount(data.y.astype(int), data.w, c) / data.w.sum()
+    apart = held_out_eta(estimator, family, fit)
+    if apart is None:
+        return Calibration(1.0, 1 / (effective_rows(data.w) + 2), rates)
+    eta, y, w = apart
+    return calibrate(log_odds(eta), y.astype(int), w, rates)
+
+
+def log_odds(eta: np.ndarray) -> np.ndarray:
+    """(n, c) the logits of the classes; two classes have those of the second only."""
+    return np.c_[np.zeros(len(eta)), eta] if eta.shape[1] == 1 else eta
+
+
+def held_out_eta(
+    estimator: Any, family: AbstractFamily, fit: BoostingFit
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """η, targets and weights of the validation rows, or of rows by a fit to the others.
+
+    Where rows are few, the errors of the fit itself are much too small. None where there
+    are too few rows for it, or more than it needs.
+    """
+    trees, data = fit.boosted.trees, fit.data
+    if fit.validation is not None:
+        rows = fit.validation
+        return trees.eta(rows.x), np.asarray(rows.y), rows.w
     if len(data.y) > MAX_REFIT_ROWS:
         return None
     from likely.models.trees.boosting import boost
 
-    table = np.column_stack([data.x, data.y])
-    is_out = np.array([crc32(row.tobytes()) % 3 == 0 for row in table])
-    if is_out.sum() < 5 or (~is_out).sum() < 10:
+    found = []
+    X, y, w = data
+    for share in held_out_shares(X, y, w)[: max(1, REFIT_ROWS // len(y))]:
+        kept, out = Rows(X, y, w * (1 - share)).present(), share > 0
+        if not out.any() or not len(kept.y):
+            continue
+        bins, codes = bin_rows(estimator, kept)
+        settings = boosting_settings(estimator, kept.X.shape[1], kept.w)
+        own = boost(family, bins, codes, kept.batch, settings).trees
+        found.append((own.eta(X[out]), y[out], (w * share)[out]))
+    if not found:
         return None
-    kept = Rows(*(a[~is_out] for a in data))
-    bins, codes = bin_rows(estimator, kept)
-    settings = boosting_settings(estimator, kept.X.shape[1], kept.w)
-    found = boost(Normal(1.0), bins, codes, kept.batch, settings)
-    errors = data.y[is_out] - found.trees.eta(data.x[is_out])[:, 0]
-    return errors, data.w[is_out]
+    eta, y, w = map(np.concatenate, zip(*found, strict=True))
+    return eta, y, w

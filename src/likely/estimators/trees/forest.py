@@ -5,28 +5,34 @@ features at each split. The forest's prediction is the mixture of its leaves,
 $p(y \mid x) = \frac1T \sum_t p_{l_t(x)}(y)$: for classes the mean frequency, for numbers a
 mixture of normals. Rows that a tree has not drawn ("out of bag") judge it for free.
 
-Leaves of trees that are grown out know one class, and T of them may agree by chance: a
-frequency of 0 is no probability of 0. So the mixture for classes has one more member, the
-tree without splits, whose only leaf holds the frequencies π of all rows (the prior):
-$p(y \mid x) = \frac{1}{T+1}\bigl(π_y + \sum_t p_{l_t(x)}(y)\bigr)$.
+Leaves of trees that are grown out know one class, and all of them may agree by chance: a
+frequency of 0 is no probability of 0. How far the mean frequency can be believed is learned
+out of bag, see `base.calibration`.
 """
 
 from typing import Any, ClassVar, no_type_check
 
-import equinox as eqx
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from likely.base.labels import frequency_distribution
+from likely.base.calibration import calibrate, keep, log_of
 from likely.base.outputs import forget_fit
+from likely.base.rows import Rows
 from likely.base.settings import store
 from likely.core.checks import InputError
-from likely.estimators.trees.growing import grow_forest, spread_and_scale
+from likely.estimators.trees.growing import (
+    forest_spread_and_scale,
+    grow_forest,
+    judged_rows,
+    judged_votes,
+    out_of_bag,
+)
 from likely.estimators.trees.limits import class_rows
 from likely.estimators.trees.model import TreeModel
 from likely.evaluate.scores import r_squared
 from likely.families import Mixture, Normal, Predictive, mix
 from likely.models.trees.fitting import (
+    Task,
     class_task,
     class_values,
     moment_task,
@@ -37,8 +43,10 @@ from likely.models.trees.fitting import (
 class RandomForestClassifier(ClassifierMixin, TreeModel):
     r"""A random forest for classes: the mean frequency over the leaves of all trees.
 
-    The frequencies π of all rows count as one more tree, so that no class that was seen
-    is impossible: $p = (π + \sum_t p_t) / (T + 1)$.
+    The class of the largest mean frequency f is predicted. Probabilities keep the order of
+    the frequencies: $p_c = (1 - λ) f_c^{1/T} / \sum_b f_b^{1/T} + λ π_c$ with T and λ of
+    largest likelihood out of bag (on up to 1,000 rows; without bootstraps, on rows that
+    further trees on the others have not seen) and π the base rates.
 
     Args:
         n_estimators: the number of trees.
@@ -61,7 +69,10 @@ class RandomForestClassifier(ClassifierMixin, TreeModel):
 
     Attributes:
         classes_: the labels, sorted.
-        trees_: the trees as flat arrays.
+        trees_: the trees as flat arrays; values are the frequencies of the classes.
+        temperature_: T, by which frequencies are made less (above 1) or more extreme.
+        base_share_: λ, how much of a probability is the base rate of its class.
+        base_rates_: (c,) π, the shares of the classes in all rows.
         oob_score_: accuracy out of bag.
         oob_decision_function_: (n, c) frequencies out of bag, of the rows with weight;
             NaN where every tree has seen the row.
@@ -72,6 +83,7 @@ class RandomForestClassifier(ClassifierMixin, TreeModel):
     _averaged: ClassVar[bool] = True
     criterion: Any
     oob_score: Any
+    n_jobs: Any
 
     @no_type_check  # scikit-learn: settings are looked at in fit
     def __init__(
@@ -101,26 +113,35 @@ class RandomForestClassifier(ClassifierMixin, TreeModel):
         """Grow the forest.
 
         Args:
-            X: (n, d) inputs; NaN is "missing".
+            X: (n, d) inputs; NaN is "missing", and columns may hold words.
             y: (n,) classes.
             sample_weight: how often each row counts.
         """
         rows = class_rows(self, X, y, sample_weight)
-        task = class_task(rows.y, rows.w, len(self.classes_), self.criterion)
-        forest = grow_forest(self, rows, task, class_values)
-        prior = np.bincount(rows.y.astype(int), rows.w, len(self.classes_))
-        prior = prior / prior.sum()
-        self.trees_ = eqx.tree_at(lambda t: t.start, forest.trees, prior)
+        c, codes = len(self.classes_), rows.y.astype(int)
+
+        def make_task(rows: Rows) -> Task:
+            return class_task(rows.y, rows.w, c, self.criterion)
+
+        forest = grow_forest(self, rows, make_task(rows), class_values)
+        self.trees_ = forest.trees
+        judged = judged_rows(self, rows, forest, make_task, class_values)
+        rates = np.bincount(codes, rows.w, c) / rows.w.sum()
+        votes, known, w = judged_votes(judged, c)
+        keep(self, calibrate(log_of(votes), known, w, rates))
         if self.oob_score:
+            sums, counts = out_of_bag(forest, rows.X, self.n_jobs)
             with np.errstate(invalid="ignore"):
-                self.oob_decision_function_ = forest.sums / forest.counts[:, None]
-            judged = forest.counts > 0
-            right = forest.sums.argmax(axis=1) == rows.y
-            self.oob_score_ = float(np.average(right[judged], weights=rows.w[judged]))
+                self.oob_decision_function_ = sums / counts[:, None]
+            seen_by_all = counts == 0
+            right = sums.argmax(axis=1) == codes
+            self.oob_score_ = float(
+                np.average(right[~seen_by_all], weights=rows.w[~seen_by_all])
+            )
         return self
 
     def _dist(self, X: np.ndarray) -> Predictive:
-        return frequency_distribution(self._leaf_total(X), self.classes_)
+        return self._class_dist(X)
 
 
 class RandomForestRegressor(RegressorMixin, TreeModel):
@@ -130,8 +151,8 @@ class RandomForestRegressor(RegressorMixin, TreeModel):
     $N(\bar m + s(m - \bar m),\; (Wv + τ^2)/(W + 1))$, $\bar m$ the mean over the trees: its
     variance leans on τ² (trees that are grown out have v = 0 in every leaf), and as far as
     the trees differ by the noise of single rows only, s below 1 takes that back. Both are
-    those of largest likelihood out of bag; the mean of the mixture depends on neither.
-    Without bootstraps nothing is out of bag: s is 1 and τ the spread of y.
+    those of largest likelihood out of bag (without bootstraps, on rows that further trees
+    on the others have not seen); the mean of the mixture depends on neither.
 
     Several outputs, y of shape (n, q), get a forest each, on the same bootstraps, and are
     independent given x.
@@ -199,7 +220,7 @@ class RandomForestRegressor(RegressorMixin, TreeModel):
         """Grow the forest.
 
         Args:
-            X: (n, d) inputs; NaN is "missing".
+            X: (n, d) inputs; NaN is "missing", and columns may hold words.
             y: (n,) numbers, or (n, q): a model for each column.
             sample_weight: how often each row counts.
         """
@@ -212,15 +233,21 @@ class RandomForestRegressor(RegressorMixin, TreeModel):
                 f"criterion is {self.criterion!r}; give 'squared_error' (for the "
                 "likelihood of a family use Bagging of DecisionTreeRegressor)."
             )
-        forest = grow_forest(self, rows, moment_task(rows.y, rows.w), normal_values)
+
+        def make_task(rows: Rows) -> Task:
+            return moment_task(rows.y, rows.w)
+
+        forest = grow_forest(self, rows, make_task(rows), normal_values)
         self.trees_ = forest.trees
         total = len(forest.trees)
         self.family_ = Mixture(Normal(), total) if total > 1 else Normal()
-        self.spread_, self.scale_ = spread_and_scale(forest, rows, self.n_jobs)
+        judged = judged_rows(self, rows, forest, make_task, normal_values)
+        self.spread_, self.scale_ = forest_spread_and_scale(rows, judged)
         if self.oob_score:
-            judged = forest.counts > 0
+            sums, counts = out_of_bag(forest, rows.X, self.n_jobs)
+            judged = counts > 0
             if judged.any():
-                mean = forest.sums[judged, 0] / forest.counts[judged]
+                mean = sums[judged, 0] / counts[judged]
             else:
                 judged, mean = np.ones(len(rows.y), bool), self._mean_of_one(rows.X)
             self.oob_prediction_ = np.full(len(rows.y), np.nan)

@@ -85,7 +85,7 @@ def bin_rows(estimator: Any, rows: Rows) -> tuple[Bins, np.ndarray]:
     """The bins of the columns, and the bin of each entry as the engine has them.
 
     Args:
-        estimator: with `categorical_features`.
+        estimator: with `categorical_features`; its columns of words are such too.
         rows: rows that all have weight.
     """
     d = rows.X.shape[1]
@@ -93,6 +93,7 @@ def bin_rows(estimator: Any, rows: Rows) -> tuple[Bins, np.ndarray]:
         raise InputError(f"X has {d} columns; trees take at most {MAX_COLUMNS}.")
     names = getattr(estimator, "feature_names_in_", None)
     mask = column_mask(estimator.categorical_features, d, names)
+    mask[vars(estimator).get("category_columns_", [])] = True
     n_jobs = getattr(estimator, "n_jobs", None)
     X = np.ascontiguousarray(rows.X)
     bins = Bins.of(X, rows.w, mask, n_jobs=n_jobs)

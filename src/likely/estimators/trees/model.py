@@ -6,8 +6,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from likely.base.calibration import log_of, probabilities
+from likely.base.labels import frequency_distribution
 from likely.base.outputs import fit_each, joint_distribution
-from likely.base.predictor import Predictor
+from likely.base.predictor import Predictor, classifies
+from likely.base.rows import Rows
+from likely.base.words import learn_words, word_codes, words_by_column
 from likely.core.checks import InputError
 from likely.families import AbstractFamily, Normal, Predictive, Product
 from likely.models.trees import Grown, Trees, pruning_path, tree_text
@@ -31,7 +35,11 @@ def _is_single(model: Any) -> bool:
 
 
 class TreeModel(Predictor):
-    """A predictor made of trees; you write `fit` and `_dist`."""
+    """A predictor made of trees; you write `fit` and `_dist`.
+
+    Columns of words (of text or categories in a frame, of text in an array) are split as
+    sets; a word that the fit has not seen is missing.
+    """
 
     _allows_missing: ClassVar[bool] = True
     _averaged: ClassVar[bool] = False
@@ -39,6 +47,9 @@ class TreeModel(Predictor):
     _single_tree: ClassVar[bool] = False
     """Whether there is one tree, which can be read and drawn."""
     trees_: Trees
+    temperature_: float
+    base_share_: float
+    base_rates_: np.ndarray
     outputs_: list
     family_: AbstractFamily
 
@@ -52,6 +63,14 @@ class TreeModel(Predictor):
         if models:
             return joint_distribution([model._dist(X) for model in models])
         return self._dist(X)
+
+    @available_if(classifies)
+    def votes(self, X: Any) -> np.ndarray:
+        """(n, c) the mean frequencies of the classes over the leaves of each row.
+
+        They are what scikit-learn calls probabilities; `predict_proba` is calibrated.
+        """
+        return self._leaf_total(self._inputs(X))
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -79,7 +98,7 @@ class TreeModel(Predictor):
         """Exact SHAP values (n, d, k) and their base (k,); they sum to the prediction.
 
         The prediction is η where trees are boosted, and otherwise what a leaf holds:
-        class frequencies, mean and variance, or η of the family. Those of several
+        class frequencies (`votes`), mean and variance, or η of the family. Those of several
         outputs stand side by side.
         """
         X, models = self._inputs(X), self._output_models or [self]
@@ -101,8 +120,12 @@ class TreeModel(Predictor):
     def text(self) -> str:
         """The tree in words."""
         names = getattr(self, "feature_names_in_", None)
-        trees = self._trees_of_one_output
-        return tree_text(trees, names=names, leaf=self._leaf_text)
+        return tree_text(
+            self._trees_of_one_output,
+            names=None if names is None else list(names),
+            leaf=self._leaf_text,
+            words=words_by_column(self),
+        )
 
     @available_if(_is_single)
     def draw(self, *, max_depth: int = 4, title: str = "A decision tree") -> Any:
@@ -110,14 +133,13 @@ class TreeModel(Predictor):
         from likely import plots
 
         trees = self._trees_of_one_output
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = [f"x{j}" for j in range(len(trees.bins.categorical))]
+        d = len(trees.bins.categorical)
+        names = list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(d)]))
         left = trees.left
         words = [
             self._leaf_text(trees.value[i])
             if left[i] < 0
-            else question(trees, i, names)
+            else question(trees, i, names, words_by_column(self))
             for i in range(len(left))
         ]
         return plots.tree(left, words, trees.weight, max_depth=max_depth, title=title)
@@ -153,6 +175,12 @@ class TreeModel(Predictor):
 
     # Predictions -----------------------------------------------------------------------
 
+    def _rows(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
+        return super()._rows(learn_words(self, X, sample_weight), y, sample_weight)
+
+    def _inputs(self, X: Any) -> np.ndarray:
+        return super()._inputs(word_codes(self, X))
+
     def _mean(self, X: Any, **known: Any) -> np.ndarray:
         X, models = self._inputs(X), self._output_models
         if models:
@@ -160,7 +188,14 @@ class TreeModel(Predictor):
         return self._mean_of_one(X)
 
     def _probs(self, X: Any) -> np.ndarray:
-        return self._leaf_total(self._inputs(X))
+        return probabilities(self, self._log_votes(self._inputs(X)))
+
+    def _decide(self, X: Any) -> np.ndarray:
+        return self._leaf_total(self._inputs(X)).argmax(1)
+
+    def _log_votes(self, X: np.ndarray) -> np.ndarray:
+        """(n, c) the logarithms of the votes of checked rows."""
+        return log_of(self._leaf_total(X))
 
     def _mean_of_one(self, X: np.ndarray) -> np.ndarray:
         """E[y | x] of checked rows, y a single output."""
@@ -168,6 +203,12 @@ class TreeModel(Predictor):
         if self._averaged or type(self.family_) is Normal:
             return total[:, 0]
         return Predictive(self.family_, total).mean
+
+    def _class_dist(self, X: np.ndarray) -> Predictive:
+        """p(y | x) of checked rows, y a class."""
+        return frequency_distribution(
+            probabilities(self, self._log_votes(X)), self.classes_
+        )
 
     def _leaf_total(self, X: np.ndarray) -> np.ndarray:
         """(n, k) the sum of the leaves of each row over the trees, or their mean."""

@@ -94,6 +94,12 @@ class CountTarget(MetaEstimatorMixin, RegressorMixin, Predictor):
         means = self.regressor_.predict(X)
         return self.counts_.predict_dist(self._log_means(means))
 
+    def _plug_in(self, X: Any, **known: Any) -> Any:
+        """p(y | x) at the fitted parameters of the counts around the means."""
+        X = self._inputs(X)
+        means = self.regressor_.predict(X)
+        return self.counts_._plug_in(self._log_means(means))
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.regressor).input_tags

@@ -66,6 +66,13 @@ class LogTarget(MetaEstimatorMixin, RegressorMixin, Predictor):
         check_is_fitted(self)
         return Exponentiated(self.regressor_.predict_dist(X))
 
+    def _plug_in(self, X: Any, **known: Any) -> Exponentiated:
+        """p(y | x) at the fitted parameters: e to a Student's t has no finite mean."""
+        check_is_fitted(self)
+        if not isinstance(self.regressor_, Predictor):
+            return self.predict_dist(X)
+        return Exponentiated(self.regressor_._plug_in(X))
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.regressor).input_tags

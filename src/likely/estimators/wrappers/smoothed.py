@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from likely.base.calibration import votes_of
 from likely.base.labels import frequency_distribution
 from likely.base.predictor import Predictor
 from likely.base.rows import weights_of
@@ -25,7 +26,8 @@ class SmoothedClassifier(MetaEstimatorMixin, ClassifierMixin, Predictor):
     """A classifier by votes, with one vote more for the classes as they are in the data.
 
     Args:
-        classifier: what gives frequencies as `predict_proba`.
+        classifier: what gives frequencies: a tree, a forest or neighbours (before they
+            are calibrated), or any other classifier by its `predict_proba`.
         votes: k, how many votes those are made of.
 
     Attributes:
@@ -71,4 +73,4 @@ class SmoothedClassifier(MetaEstimatorMixin, ClassifierMixin, Predictor):
     def _probs(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         k = float(self.votes)
-        return (k * self.classifier_.predict_proba(X) + self.prior_) / (k + 1)
+        return (k * votes_of(self.classifier_, X) + self.prior_) / (k + 1)

@@ -1,4 +1,4 @@
-r"""The linear model: $η = XW + 1b$."""
+r"""The linear model: $η = XW + 1b$, or $(X - 1c)W + 1b$ about a centre."""
 
 import equinox as eqx
 import jax
@@ -9,10 +9,15 @@ from likely.typing import State
 
 
 class Linear(eqx.Module):
-    r"""$η = XW + 1b$, or $XW$ where `bias` is None. A `LinearModel`."""
+    r"""$η = XW + 1b$, or $XW$ where `bias` is None. A `LinearModel`.
+
+    With a `centre` it is $(X - 1c)W + 1b$: where columns are far from zero, XW + 1b would
+    be a small difference of large numbers. Solvers leave the centre as it is.
+    """
 
     weight: Float[Array, "d k"]
     bias: Float[Array, " k"] | None
+    centre: Float[Array, " d"] | None = None
 
     @classmethod
     def zeros(
@@ -33,7 +38,7 @@ class Linear(eqx.Module):
         # A single output is computed as a vector: its gradient then reads X only once.
         one = self.weight.shape[1] == 1
         eta = jax.lax.optimization_barrier(
-            X @ (self.weight[:, 0] if one else self.weight)
+            self._centred(X) @ (self.weight[:, 0] if one else self.weight)
         )
         eta = eta[:, None] if one else eta
         return (eta if self.bias is None else eta + self.bias[None]), state
@@ -47,6 +52,7 @@ class Linear(eqx.Module):
 
     def design(self, X: Float[Array, "n d"]) -> Float[Array, "n p"]:
         """X with a column of ones appended."""
+        X = self._centred(X)
         if self.bias is None:
             return X
         return jnp.concatenate([X, jnp.ones((X.shape[0], 1), X.dtype)], axis=1)
@@ -54,5 +60,11 @@ class Linear(eqx.Module):
     def with_coefficients(self, B: Float[Array, "p k"]) -> "Linear":
         """The model whose W stacked on b is B."""
         if self.bias is None:
-            return Linear(B, None)
-        return Linear(B[:-1], B[-1])
+            return Linear(B, None, self.centre)
+        return Linear(B[:-1], B[-1], self.centre)
+
+    def _centred(self, X: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        """X − 1c."""
+        return (
+            X if self.centre is None else X - jax.lax.stop_gradient(self.centre)[None]
+        )

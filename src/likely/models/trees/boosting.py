@@ -191,6 +191,10 @@ class _Losses:
             return 0.5 * r * r + np.log(s) + 0.5 * np.log(2 * np.pi)
         if type(self.family) is Bernoulli:
             return np.logaddexp(0, eta[:, 0]) - y * eta[:, 0]
+        if type(self.family) is Categorical:
+            own = eta[np.arange(len(eta)), np.asarray(y, int)]
+            top = eta.max(axis=1)
+            return top + np.log(np.exp(eta - top[:, None]).sum(axis=1)) - own
         with float64():
             return np.asarray(_nats(self.family, pad_rows(eta), self.y))[: len(eta)]
 

@@ -19,7 +19,8 @@ from jaxtyping import Float, Int
 
 from likely.core.precision import float64
 from likely.core.rows import pad, size_class
-from likely.families import AbstractFamily, Huber, Laplace, Normal, Poisson, StudentT
+from likely.families import AbstractFamily, Huber, Normal, Poisson, StudentT
+from likely.families.location_scale import AbstractLocationScale
 from likely.models.trees.bins import Bins
 from likely.models.trees.ensemble import Grown
 from likely.models.trees.fitting import (
@@ -35,7 +36,7 @@ from likely.models.trees.fitting import (
 from likely.models.trees.fixed_point import fixed_products, fixed_weights
 from likely.typing import Batch
 
-LOCATIONS = (Normal, Laplace, StudentT, Huber)
+LOCATIONS = (AbstractLocationScale, StudentT, Huber)
 """Families whose first entry of η has the units of y."""
 
 

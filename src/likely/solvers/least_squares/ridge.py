@@ -15,6 +15,9 @@ from jaxtyping import Array, Float
 
 from likely.core.linalg import weighted_gram
 
+MIN_ROW = 1e-6
+"""The part of a row, of its length, that counts as lying in directions without rows."""
+
 
 def ridge(
     X: Float[Array, "n d"],
@@ -49,8 +52,12 @@ class RidgeFolds(NamedTuple):
     bias: Float[Array, "m j"]
     variance: Float[Array, "m j"]
     """Mean squared residual on the training rows."""
-    error: Float[Array, "m j"]
-    """Mean squared residual on the held-out rows."""
+    residual: Float[Array, "m j s"]
+    """Of each held-out row."""
+    leverage: Float[Array, "m j s"]
+    """aᵀ(AᵀWA + αP)⁻¹a of each held-out row; infinite where nothing determines it."""
+    df: Float[Array, "m j"]
+    """Σw less the trace of the hat matrix, on the training rows."""
 
 
 def ridge_folds(
@@ -61,7 +68,7 @@ def ridge_folds(
     *,
     intercept: bool = True,
 ) -> RidgeFolds:
-    """The error on each fold of the fit to all others, for every α, in one pass.
+    """The errors on each fold of the fit to all others, for every α, in one pass.
 
     The moments of all rows less those of a fold are those of its complement, so they
     are computed once instead of once a fold. Rows of weight 0 have to be finite.
@@ -77,7 +84,7 @@ def ridge_folds(
     in_fold = jax.vmap(weighted_gram)(rows, w)
     others = in_fold.sum(0)[None] - in_fold
 
-    def fold(X, y, w, M):
+    def fold(X, y, M):
         weight = M[-1, -1]
         means = M[-1] / M[-1, -1]
         M = M - jnp.outer(M[-1], means) if intercept else M
@@ -90,10 +97,16 @@ def ridge_folds(
         floor = jnp.finfo(B.dtype).eps * M[d, d]
         variance = jnp.maximum(rss, floor) / weight
         r = y[None] - jax.lax.optimization_barrier(B @ X.T) - b[:, None]
-        return B, b, variance, jnp.sum(w[None] * r**2, 1) / w.sum()
+        Z = X - means[None, :d] if intercept else X
+        q = jax.lax.optimization_barrier(Z @ V) ** 2
+        leverage = inverse @ q.T + (1 / weight if intercept else 0.0)
+        free = (inverse == 0) & (alphas == 0)[:, None]
+        outside = (free.astype(q.dtype) @ q.T) > MIN_ROW**2 * jnp.sum(q, 1)[None]
+        df = weight - intercept - inverse @ jnp.maximum(values, 0.0)
+        return B, b, variance, r, jnp.where(outside, jnp.inf, leverage), df
 
-    B, b, variance, error = jax.vmap(fold, out_axes=1)(X, y, w, others)
-    return RidgeFolds(B, b + shift_y - B @ shift_x, variance, error)
+    B, b, *rest = jax.vmap(fold, out_axes=1)(X, y, others)
+    return RidgeFolds(B, b + shift_y - B @ shift_x, *rest)
 
 
 def _by_columns(X, Y, w, alpha, intercept: bool):

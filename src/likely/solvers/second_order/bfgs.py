@@ -31,7 +31,8 @@ class BFGS(AbstractDescent):
 
     Args:
         max_steps: the step limit.
-        tolerance: stop when no entry of the gradient is larger.
+        tolerance: stop when no entry of the gradient is larger, and none promises a
+            visible decrease of the loss.
         search: the line search, "wolfe", "backtracking" or "golden".
         path: whether the trace keeps the parameters of each step.
     """

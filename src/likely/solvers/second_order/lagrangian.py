@@ -31,7 +31,7 @@ from likely.solvers.flat import (
     trace_capacity,
 )
 from likely.solvers.full_batch import AbstractFullBatch, iterate, reason_to_stop
-from likely.solvers.second_order.newton import lowest, solve_absolute
+from likely.solvers.second_order.newton import absolute_step, lowest
 from likely.solvers.settings import Real, Whole, real, whole
 from likely.typing import GRADIENT, RUNNING, STALLED, Batch, Solution
 
@@ -154,7 +154,7 @@ def _conditions(loss: Callable, constraint: Callable, x, tolerance) -> Kkt:
     if Z.shape[1]:
         H = jax.hessian(lambda x: loss(x) - gamma @ constraint(x))(x)
         low, v = lowest(Z.T @ H @ Z)
-        along = solve_absolute(Z.T @ H @ Z, Z.T @ (g + H @ d))
+        along = absolute_step(Z.T @ H @ Z)(Z.T @ (g + H @ d))
         flat, convex = max_abs(Z.T @ g) <= tolerance, low >= 0
         d = d + Z @ jnp.where(flat & ~convex, v, along)
     residual = jnp.maximum(max_abs(g - G.T @ gamma), max_abs(h))

@@ -30,7 +30,8 @@ class LBFGS(AbstractDescent):
 
     Args:
         max_steps: the step limit.
-        tolerance: stop when no entry of the gradient is larger.
+        tolerance: stop when no entry of the gradient is larger, and none promises a
+            visible decrease of the loss.
         memory: the number of pairs that are kept.
         search: the line search, "wolfe", "backtracking" or "golden".
         path: whether the trace keeps the parameters of each step.

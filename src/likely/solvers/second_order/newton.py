@@ -14,14 +14,13 @@ reweighted least squares. Any other model gets its Hessian from automatic differ
 from collections.abc import Callable
 from typing import ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from likely.core.linalg import weighted_gram
-from likely.solvers.flat import flatten, max_abs, value_and_gradient
+from likely.solvers.flat import flatten, value_and_gradient
 from likely.solvers.full_batch import AbstractFullBatch
 from likely.solvers.second_order.descent import AbstractMethod, Proposal, Rules, descend
 from likely.solvers.second_order.line_search import Point
@@ -29,13 +28,16 @@ from likely.solvers.second_order.pointwise import curvature
 from likely.solvers.settings import Real, Whole
 from likely.typing import Batch, LinearModel, Solution, State
 
+SECOND_SHIFT = 1e-3
+"""What is added to the Hessian, of unit diagonal, after a line search that failed."""
+
 
 class Newton(AbstractFullBatch):
     """Damped Newton steps, for as many parameters as a dense Hessian allows.
 
     Args:
         max_steps: the step limit.
-        tolerance: stop when no entry of the gradient is larger.
+        tolerance: stop when √(gᵀH⁻¹g) is smaller; half its square is the decrease to come.
         path: whether the trace keeps the parameters of each step.
     """
 
@@ -72,26 +74,36 @@ class Newton(AbstractFullBatch):
 
 
 class _AbstractHessian(AbstractMethod):
-    """A method that keeps nothing between steps but computes the Hessian at each."""
+    """A method that computes the Hessian at each step.
 
-    hessian: eqx.AbstractVar[Callable[[Array], Array]]
+    Its memory is a shift of the Hessian, of unit diagonal: 0, unless a search failed,
+    as where rows beyond the bend of Huber's loss have no curvature.
+    """
 
-    def init(self, x: Float[Array, " p"]) -> None:
-        return None
+    knows_hessian: ClassVar[bool] = True
 
-    def learn(self, memory: None, old: Point, new: Point) -> None:
-        return None
+    def init(self, x: Float[Array, " p"]) -> Float[Array, ""]:
+        return jnp.zeros((), x.dtype)
+
+    def learn(self, memory: Array, old: Point, new: Point) -> Float[Array, ""]:
+        return jnp.zeros_like(memory)
+
+    def retry(self, x: Float[Array, " p"]) -> Float[Array, ""]:
+        return jnp.full((), SECOND_SHIFT, x.dtype)
 
 
 class _Reweighted(_AbstractHessian):
     """Directions from the Hessian of a linear model, shifted where it is indefinite."""
 
-    hessian: Callable[[Array], Array]
+    hessian: Callable[[Array], tuple[Array, Array]]
+    """The Hessian at x, and the norm of what rounding adds to the gradient."""
     checks_curvature: ClassVar[bool] = False
 
-    def direction(self, memory: None, at: Point) -> Proposal:
-        d = solve_shifted(self.hessian(at.x), at.g)
-        return Proposal(d, jnp.ones((), d.dtype))
+    def direction(self, memory: Array, at: Point) -> Proposal:
+        H, noise = self.hessian(at.x)
+        step = shifted_step(H, memory)
+        d = step(at.g)
+        return Proposal(d, jnp.ones((), d.dtype), norm=_norm(step), noise=noise)
 
 
 class _DenseHessian(_AbstractHessian):
@@ -101,12 +113,14 @@ class _DenseHessian(_AbstractHessian):
     tolerance: Real
     checks_curvature: ClassVar[bool] = True
 
-    def direction(self, memory: None, at: Point) -> Proposal:
+    def direction(self, memory: Array, at: Point) -> Proposal:
         H = self.hessian(at.x)
         low, v = lowest(H)
-        saddle = (max_abs(at.g) <= self.tolerance) & (low < 0)
-        d = jnp.where(saddle, v, solve_absolute(H, at.g))
-        return Proposal(d, jnp.ones((), d.dtype), low >= 0)
+        step = absolute_step(H, memory)
+        norm = _norm(step)
+        saddle = (norm(at.g) <= self.tolerance) & (low < 0)
+        d = jnp.where(saddle, v, step(at.g))
+        return Proposal(d, jnp.ones((), d.dtype), low >= 0, norm)
 
 
 def lowest(H: Float[Array, "q q"]) -> tuple[Float[Array, ""], Float[Array, " q"]]:
@@ -116,19 +130,23 @@ def lowest(H: Float[Array, "q q"]) -> tuple[Float[Array, ""], Float[Array, " q"]
     return jnp.where(values[0] < -noise, values[0], 0.0), V[:, 0]
 
 
-def solve_absolute(H: Float[Array, "q q"], g: Float[Array, " q"]) -> Float[Array, " q"]:
-    """−|H|⁻¹g, where |H| has the absolute eigenvalues of H."""
+Step = Callable[[Float[Array, " q"]], Float[Array, " q"]]
+
+
+def absolute_step(H: Float[Array, "q q"], shift: Array | float = 0.0) -> Step:
+    """g ↦ −|H|⁻¹g, where |H| has the absolute eigenvalues of H, and at least the shift."""
     C, scale = _unit_diagonal(H)
     values, V = jnp.linalg.eigh(C)
     values = jnp.abs(values)
-    floor = len(g) * jnp.finfo(g.dtype).eps * values.max()
-    return -(V @ ((V.T @ (g / scale)) / jnp.maximum(values, floor))) / scale
+    least = jnp.maximum(len(H) * jnp.finfo(H.dtype).eps, shift)
+    values = jnp.maximum(values, least * values.max())
+    return lambda g: -(V @ ((V.T @ (g / scale)) / values)) / scale
 
 
-def solve_shifted(H: Float[Array, "q q"], g: Float[Array, " q"]) -> Float[Array, " q"]:
-    """−(H + shift)⁻¹g by Cholesky, with a shift where H is not positive definite."""
+def shifted_step(H: Float[Array, "q q"], shift: Array | float = 0.0) -> Step:
+    """g ↦ −(H + shift)⁻¹g by Cholesky, more where H is not positive definite then."""
     C, scale = _unit_diagonal(H)
-    q, eps = len(g), jnp.finfo(g.dtype).eps
+    q, eps = len(H), jnp.finfo(H.dtype).eps
 
     def factor(shift):
         return shift, jnp.linalg.cholesky(C + shift * jnp.eye(q, dtype=C.dtype))
@@ -141,10 +159,19 @@ def solve_shifted(H: Float[Array, "q q"], g: Float[Array, " q"]) -> Float[Array,
     def increase(c):
         return factor(jnp.maximum(4 * c[0], 1e-3))
 
-    start = factor(jnp.asarray(4 * q * eps, C.dtype))
+    start = factor(jnp.maximum(jnp.asarray(4 * q * eps, C.dtype), shift))
     _, L = jax.lax.while_loop(indefinite, increase, start)
-    d = -jax.scipy.linalg.cho_solve((L, True), g / scale) / scale
-    return jnp.where(jnp.all(jnp.isfinite(d)), d, -g)
+
+    def step(g: Float[Array, " q"]) -> Float[Array, " q"]:
+        d = -jax.scipy.linalg.cho_solve((L, True), g / scale) / scale
+        return jnp.where(jnp.all(jnp.isfinite(d)), d, -g)
+
+    return step
+
+
+def _norm(step: Step) -> Callable[[Float[Array, " q"]], Float[Array, ""]]:
+    """√(gᵀH⁻¹g), from the step of a gradient."""
+    return lambda g: jnp.sqrt(jnp.maximum(-(g @ step(g)), 0.0))
 
 
 def _unit_diagonal(H: Float[Array, "q q"]) -> tuple[Array, Array]:
@@ -157,7 +184,8 @@ def _unit_diagonal(H: Float[Array, "q q"]) -> tuple[Array, Array]:
 def _reweighted(objective, model: LinearModel, data: Batch, key, state):
     """B as a vector x, and functions of x: the model, loss and gradient, the Hessian.
 
-    The Hessian is Σ wᵢ aᵢaᵢᵀ ⊗ lᵢ″ plus the penalty's.
+    The Hessian is Σ wᵢ aᵢaᵢᵀ ⊗ lᵢ″ plus the penalty's. η is rounded by some ε·max|η|, which
+    changes the gradient by δ with δᵀH⁻¹δ of at most Σ wᵢ lᵢ″ (δηᵢ)².
     """
     A, B = model.design(data.x), model.coefficients
     eta, _ = model(data.x, w=data.w, key=key, state=state)
@@ -180,9 +208,13 @@ def _reweighted(objective, model: LinearModel, data: Batch, key, state):
         penalty_f, penalty_g = jax.value_and_grad(penalty)(x)
         return (f + penalty_f, state), (g.T @ A).T.ravel() + penalty_g
 
-    def hessian(x: Float[Array, " q"]) -> Float[Array, "q q"]:
-        _, h = curvature(objective, link(x), data.y)
-        return _gram(A, h * (data.w / total)[:, None, None]) + jax.hessian(penalty)(x)
+    def hessian(x: Float[Array, " q"]) -> tuple[Float[Array, "q q"], Float[Array, ""]]:
+        eta = link(x)
+        _, h = curvature(objective, eta, data.y)
+        h = h * (data.w / total)[:, None, None]
+        bend = jnp.abs(jnp.trace(h.sum(0)))
+        noise = 8 * jnp.finfo(A.dtype).eps * jnp.max(jnp.abs(eta)) * jnp.sqrt(bend)
+        return _gram(A, h) + jax.hessian(penalty)(x), noise
 
     return B.ravel(), rebuild, evaluate, hessian
 

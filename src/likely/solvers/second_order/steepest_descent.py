@@ -28,7 +28,8 @@ class SteepestDescent(AbstractDescent):
 
     Args:
         max_steps: the step limit.
-        tolerance: stop when no entry of the gradient is larger.
+        tolerance: stop when no entry of the gradient is larger, and none promises a
+            visible decrease of the loss.
         search: the line search, "golden", "backtracking" or "wolfe".
         path: whether the trace keeps the parameters of each step.
     """

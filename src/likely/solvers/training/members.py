@@ -24,6 +24,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Int, PyTree
 
 from likely.core.checks import InputError
+from likely.core.forks import check_not_forked
 from likely.core.precision import to_numpy
 from likely.core.random import is_key
 from likely.solvers.first_order.stochastic import Loop, Progress
@@ -85,6 +86,7 @@ def train_members(
         every: steps between events.
         verbose: whether to show a progress bar.
     """
+    check_not_forked()
     m = _count(members)
     capacity = trace_capacity(np.max(_limits(build, *_clone_keys((members, shared)))))
     loop, step_bytes = _outline(build, *_shapes(members, shared), capacity)

@@ -24,6 +24,18 @@ class History:
         """Keep the event."""
         self.events.append(event)
 
+    def __repr__(self) -> str:
+        if not self.events:
+            return "History without events"
+        last = self.events[-1]
+        courses = {
+            name: self[name] for name in ("loss", "gradient", "rate", "validation")
+        }
+        texts = [f"{n} {v[0]:.4g} to {v[-1]:.4g}" for n, v in courses.items() if v]
+        head = f"History of {len(self.events)} events, {last.step} steps"
+        ending = f"; {last.message}" if last.message else ""
+        return f"{head}: {', '.join(texts)}{ending}"
+
     def __getitem__(self, name: str) -> list[float]:
         values = [getattr(e, name) for e in self.events if e.kind in MEASURED_KINDS]
         return [float(value) for value in values if not math.isnan(value)]

@@ -13,6 +13,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from likely.core.compiling import lean_jit
+from likely.core.forks import check_not_forked
 from likely.solvers.first_order.stochastic import Loop, Progress
 from likely.solvers.flat import trace_capacity
 from likely.solvers.training.checkpoints import Checkpoints, fingerprint_of
@@ -63,6 +64,7 @@ class Training:
         state: State = None,
     ) -> Solution:
         """Minimise the objective over the parameters of the model."""
+        check_not_forked()
         self.solver.check(key)
         layout = Layout.of(self.mesh, self.cut)
         source = _source(

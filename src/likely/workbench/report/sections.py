@@ -1,7 +1,6 @@
 """The sections of the report, each from the report data and the held-out predictions."""
 
 import html
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from likely import evaluate
 from likely.workbench.quantiles import MIDDLE
 from likely.workbench.report.charts import Axes, number, rows_chart
 from likely.workbench.result import mean_size
+from likely.workbench.spec import Spec
 
 MAX_POINTS = 400
 """The largest number of points of a scatter plot."""
@@ -348,12 +348,11 @@ def _end(value: Any) -> str:
 def reproduce(result: Any) -> str:
     """The command that repeats the run, and the versions that were used."""
     versions = ", ".join(f"{k} {v}" for k, v in result.report["versions"].items())
-    spec = result.report["spec"]
-    command = shlex.join(["likely", "fit", spec["data"], "--target", spec["target"]])
+    command = Spec.from_dict(result.report["spec"]).command()
     return (
-        f"<pre>likely fit --spec spec.toml</pre><p>or</p><pre>{escape(command)} --seed "
-        f"{spec['seed']} --folds {spec['folds']} --effort {escape(spec['effort'])}</pre>"
-        f"<p>New rows: <code>likely predict model rows.csv</code></p>"
+        f"<p>In the folder of this report:</p><pre>likely fit --spec spec.toml</pre>"
+        f"<p>or</p><pre>{escape(command)}</pre>"
+        f"<p>New rows: <code>likely predict . rows.csv</code></p>"
         f'<p class="soft">{escape(versions)}. Data sha256 '
         f"{escape(result.report['data']['digest'][:16])}….</p>"
     )

@@ -46,6 +46,7 @@ class Plane:
     objective: float
     gap: float
     steps: int
+    """Newton steps, those of the δ that took most."""
     converged: bool
 
 
@@ -82,7 +83,7 @@ def plane(
     steps, converged = 0, True
     for smoothing in stages:
         theta, taken, converged = search.newton(theta, smoothing)
-        steps += taken
+        steps = max(steps, taken)
     objective, gap = search.certify(theta, stages[-1])
     w = theta[:-1] if intercept else theta
     b = float(theta[-1]) if intercept else 0.0

@@ -1,0 +1,1 @@
+"""Formulas: reading them, what they may say, and the functions they use."""
