@@ -8,7 +8,7 @@ DEV := .venv/.dev
 BENCH := .venv/.bench
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: install run test test-slow lint pages bench docs figures clean
+.PHONY: install run test test-slow lint pages kernels bench docs figures clean
 
 install: $(DEV)
 
@@ -37,8 +37,11 @@ lint: install
 pages: install
 	@echo "== docs: mkdocs" && $(BIN)/mkdocs build --strict --quiet --site-dir .cache/site
 
+kernels: install  # once, where two workers would each compile them
+	@cd tests && ../$(BIN)/python -c "import conftest; from likely.models.trees import *; compile_kernels()"
+
 test: install
-	@$(MAKE) --no-print-directory -j2 lint pages
+	@$(MAKE) --no-print-directory -j2 lint pages kernels
 	@echo "== tests: pytest" && $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --budget
 
 test-slow: install

@@ -260,7 +260,7 @@ def test_exposure_gets_a_sentence():
 
 def test_counts_without_extra_variance(rng):
     """r is as good as infinite, and its logarithm has no error: 1/r has."""
-    for _ in range(8):
+    for _ in range(4):
         X = rng.normal(size=(100, 3))
         truth = np.exp(0.5 + X @ [0.5, -0.3, 0.0])
         y = rng.poisson(truth).astype(float)
