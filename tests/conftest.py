@@ -106,23 +106,13 @@ def pytest_runtest_protocol(item: pytest.Item):
     return (yield)
 
 
-# A process may map only so many regions of memory, and a compiled program is several ----
-
-MAX_MEMORY_MAPS, TESTS_BETWEEN_LOOKS = 30_000, 25
-_tests_seen = itertools.count()
-
-
 @pytest.fixture(autouse=True)
 def _few_programs():
     """Forget compiled programs when there are many; the cache on disk has them."""
     yield
-    maps = Path("/proc/self/maps")
-    if next(_tests_seen) % TESTS_BETWEEN_LOOKS or not maps.exists():
-        return
-    if maps.read_bytes().count(b"\n") > MAX_MEMORY_MAPS:
-        import jax
+    from likely.core.programs import forget_programs
 
-        jax.clear_caches()
+    forget_programs()
 
 
 # Each report says what its test took ----------------------------------------------------

@@ -32,6 +32,7 @@ KINDS = {
     "codes with zeros": lambda rng: rng.choice(["0007", "0012", "0101"], N),
     "whole numbers": lambda rng: rng.integers(0, 50, N),
     "few whole numbers": lambda rng: rng.choice([101, 205, 307], N),
+    "long codes": lambda rng: rng.choice([10**17 + 1, 10**17 + 3, 10**17 + 5], N),
     "numbers": lambda rng: rng.normal(size=N).round(4),
     "words with gaps": lambda rng: with_gaps(rng, rng.choice(["a", "b b", "ç"], N)),
     "dates": lambda rng: dates(rng, "%Y-%m-%d"),
@@ -77,6 +78,17 @@ def test_a_row_is_read_alone_as_among_others(seeds, tmp_path):
         np.testing.assert_array_equal(encode(tmp_path / "all.parquet"), expected)
         np.testing.assert_array_equal(encode(pl.from_pandas(frame)), expected)
         np.testing.assert_array_equal(encode(frame), expected)
+
+
+def test_a_code_is_the_same_with_a_fraction_of_zero(tmp_path):
+    """As pandas writes whole numbers beside missing ones."""
+    (tmp_path / "a.csv").write_text("k,x\n" + "101,1.5\n205,2.5\n307,0.5\n" * 20)
+    file = open_table(tmp_path / "a.csv")
+    frame = file.read()
+    schema = Schema.infer(frame, kinds={"k": "code"})
+    schema = with_readings(schema, frame, readings_of(frame, file))
+    (tmp_path / "b.csv").write_text("k,x\n101.0,1\n,2\n307,3\n")
+    assert read_new(tmp_path / "b.csv", schema)["k"].to_pylist() == ["101", None, "307"]
 
 
 def test_a_semicolon_in_a_cell_is_no_delimiter(tmp_path):

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.special import softmax
 
 from likely.base.held_out import effective_rows
 
@@ -47,7 +48,7 @@ class Calibration(NamedTuple):
         self, log_votes: Float[np.ndarray, "n c"]
     ) -> Float[np.ndarray, "n c"]:
         """p of each row, from the logarithms of its votes."""
-        q = _softmax(log_votes / self.temperature)
+        q = softmax(log_votes / self.temperature, axis=1)
         return (1 - self.share) * q + self.share * rates_in_order(self.rates, log_votes)
 
 
@@ -91,7 +92,7 @@ def calibrate(
     prior = -np.log(SHARES) - np.log1p(-SHARES)
     best: Any = (np.inf, 1.0, SHARE_UNKNOWN)
     for inverse in INVERSE_TEMPERATURES:
-        q = _softmax(log_votes * inverse)[every, codes]
+        q = softmax(log_votes * inverse, axis=1)[every, codes]
         p = (1 - SHARES) * q[:, None] + SHARES * base[:, None]
         nats = prior + 0.5 * np.log(inverse) ** 2 - w @ np.log(np.maximum(p, 1e-300))
         nats = nats if inverse == 1 else nats + LEAST_GAIN
@@ -116,7 +117,7 @@ def probabilities(
 ) -> Float[np.ndarray, "n c"]:
     """p of each row by what `keep` has set; the votes where it was not called."""
     if "temperature_" not in vars(estimator):
-        return _softmax(log_votes)
+        return softmax(log_votes, axis=1)
     T, share, rates = (
         estimator.temperature_,
         estimator.base_share_,
@@ -130,8 +131,3 @@ def votes_of(estimator: Any, X: Any) -> np.ndarray:
     if hasattr(estimator, "votes"):
         return estimator.votes(X)
     return estimator.predict_proba(X)
-
-
-def _softmax(logs: np.ndarray) -> np.ndarray:
-    odds = np.exp(logs - logs.max(1, keepdims=True))
-    return odds / odds.sum(1, keepdims=True)

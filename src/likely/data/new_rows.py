@@ -9,7 +9,7 @@ a cell that cannot be read so is named. A prediction then depends on its own row
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -142,10 +142,19 @@ def _converted(cells: pa.Array, column: Column) -> pa.Array:
     if column.reading.startswith("boolean"):
         return _truth(cells, column)
     try:
-        return convert(cells, column.reading)
+        values = convert(cells, column.reading)
     except Misfit:
         _refuse(cells, first_misfit(cells, column.reading), column)
-        raise
+    is_name = column.kind in ("code", "category") and types.is_floating(values.type)
+    return _codes(cells, values) if is_name else values
+
+
+def _codes(cells: pa.Array, numbers: pa.Array) -> pa.Array:
+    """Numbers that name something, as text: 101.0 as 101, whole ones to the last digit."""
+    text = pc.utf8_trim_whitespace(cells)
+    names = [None if v is None else written(v) for v in numbers.to_pylist()]
+    whole = pc.match_substring_regex(text, "^(0|-?[1-9][0-9]*)$")
+    return pc.if_else(whole, text, pa.array(names, pa.string()))
 
 
 def _truth(cells: pa.Array, column: Column) -> pa.Array:
@@ -158,7 +167,8 @@ def _truth(cells: pa.Array, column: Column) -> pa.Array:
     return pc.if_else(pc.is_null(lower), pa.scalar(None, pa.bool_()), true)
 
 
-def _refuse(cells: pa.Array, row: int, column: Column) -> None:
+def _refuse(cells: pa.Array, row: int, column: Column) -> NoReturn:
+    """Say which cell cannot be read as its column was."""
     what, _, form = column.reading.partition(" ")
     form = form if what == "date" and form != "iso" else ""
     also = f" of the form {form}" if form else ""
