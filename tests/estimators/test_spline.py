@@ -116,7 +116,7 @@ def _slopes(criterion, rho):
         jnp.where(jnp.eye(len(rho), dtype=bool), to[None], rho[None])
     )
     slopes = jax.grad(criterion)(rho), jax.hessian(criterion)(rho)
-    return criterion.slopes(found), slopes, (gain, criterion(rho) - there)
+    return criterion.slopes(found, rho), slopes, (gain, criterion(rho) - there)
 
 
 def test_curves_that_leave_few_rows_free_are_reported(wave, monkeypatch):

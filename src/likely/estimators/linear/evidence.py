@@ -26,6 +26,7 @@ from likely.core.rows import pad
 from likely.estimators.linear.standardised import (
     Standardisation,
     is_rounding,
+    present_moments,
     standardisation,
 )
 from likely.families import AbstractFamily, Gamma
@@ -132,8 +133,12 @@ class Evidence(eqx.Module):
 
     def inflation(self, C: Float[np.ndarray, "p p"]) -> Float[np.ndarray, " d"]:
         """Variances of slopes, in units of those that columns alone would have."""
-        G, mean = self.moments()
-        spread = np.sqrt(np.diagonal(G))
+        if self.known is not None:
+            G, mean = self.known
+            spread = np.sqrt(np.diagonal(G))
+        else:
+            mean, spread = present_moments(self.X, self.w)
+            spread = spread if self.first else np.hypot(mean, spread)
         found = np.diagonal(C)[self.first : self.p] * spread**2 * self.total
         return np.where(is_rounding(mean, spread), np.inf, found)
 
@@ -289,21 +294,21 @@ def _joint(family: AbstractFamily, A, eta, y, w):
 
 
 def joint_covariance(
-    family: AbstractFamily, evidence: Evidence, u: float, *, robust: bool
+    family: AbstractFamily, evidence: Evidence, u: Any, *, robust: bool
 ) -> Float[np.ndarray, "q q"]:
     """The covariance of (B, u): the inverse information, or the sandwich of scores."""
-    at = evidence.coordinates()
+    at, u = evidence.coordinates(), np.atleast_1d(u)
     with float64():
         rows = at.padded()
-        eta = np.column_stack([rows.eta[:, 0], np.full(len(rows.y), u)])
+        eta = np.column_stack([rows.eta[:, 0], np.tile(u, (len(rows.y), 1))])
         C, u_ = to_numpy(_joint(family, rows.A, eta, rows.y, rows.w))
     w = np.asarray(rows.w)
     if robust:
-        evidence.refuse_saturated(1)
+        evidence.refuse_saturated(len(u))
         U = u_ @ C
         scale = evidence.total / (evidence.total - len(C))
         C = (U * (scale * w)[:, None]).T @ U
-    return at.restored(C, tail=1)
+    return at.restored(C, tail=len(u))
 
 
 def shape_variance(a: float, total: float) -> float:

@@ -20,7 +20,11 @@ from likely.estimators.linear.model import LinearModel, alpha_of
 from likely.estimators.linear.penalty import ridge_strengths, weak_strengths
 from likely.estimators.linear.separation import separation
 from likely.estimators.linear.standardised import standardised
-from likely.estimators.linear.statistics import likelihood_estimate, penalty_sentence
+from likely.estimators.linear.statistics import (
+    likelihood_estimate,
+    penalty_sentence,
+    present_rows,
+)
 from likely.evaluate.thresholds import operating_points
 from likely.families import AbstractFamily, Bernoulli
 from likely.inference import Estimate
@@ -205,8 +209,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         self.separation_ = None
         if hyper["alpha"] > 0 or self.firth:
             return phi
-        present = batch.w > 0
-        X, y = batch.x[present], batch.y[present]
+        X, y, _ = present_rows(batch)
         eta = eta_at(phi, X)
         if not _losses(eta, y).min() < CERTAIN_NATS:
             return phi

@@ -13,6 +13,7 @@ from sklearn.base import RegressorMixin
 from likely.base.learning import learn
 from likely.base.settings import store
 from likely.core.linalg import lstsq
+from likely.core.numerics import HALF_LOG_2PI, log_rising
 from likely.core.rows import weighted_mean
 from likely.estimators.linear.coefficients import coefficients_of
 from likely.estimators.linear.collinearity import warn_collinear
@@ -29,7 +30,7 @@ from likely.estimators.linear.standardised import (
 )
 from likely.estimators.linear.statistics import penalty_sentence
 from likely.estimators.linear.uncertainty import AbstractLinearLearner
-from likely.families import AbstractFamily, MultivariateNormal, Normal, StudentT
+from likely.families import AbstractFamily, MultivariateNormal, Normal
 from likely.inference import Estimate
 from likely.models import Linear, Shared
 from likely.solvers import ridge, ridge_folds
@@ -138,9 +139,7 @@ class NormalLinearLearner(AbstractLinearLearner):
         total = parts.w.sum() - parts.w.sum(1)
         df = jnp.where(known, found.df, 1.0)
         s = jnp.where(known, log_scale + 0.5 * jnp.log(total[None] / df), jnp.inf)
-        scale = s[..., None] + 0.5 * jnp.log1p(found.leverage)
-        eta = (jnp.zeros_like(scale), scale, jnp.log(df)[..., None] + 0 * scale)
-        losses = -StudentT().log_prob(jnp.stack(eta, -1), found.residual)
+        losses = student_nats(found.residual, s, df, found.leverage)
         nats = jnp.sum(parts.w[None] * losses, -1) / parts.w.sum(1)[None]
 
         def one(weight, bias, log_scale) -> NormalLinear:
@@ -164,6 +163,21 @@ class NormalLinearLearner(AbstractLinearLearner):
     def penalty(self, phi: NormalLinear, hyper: dict, w: Any) -> tuple[Any, None]:
         """α, in units of 1/σ²."""
         return (hyper["alpha"] if self.penalised else 0.0), None
+
+
+def student_nats(
+    r: Float[Array, "*m s"],
+    log_scale: Float[Array, "*m"],
+    df: Float[Array, "*m"],
+    v: Float[Array, "*m s"],
+) -> Float[Array, "*m s"]:
+    """−log p of residuals r under Student's t of scale s√(1 + v): two logarithms a row."""
+    half = 0.5 * df
+    constant = HALF_LOG_2PI - log_rising(half, jnp.full_like(half, 0.5)) + log_scale
+    u = (r * jnp.exp(-log_scale)[..., None]) ** 2 / df[..., None]
+    own = jnp.log(1 + v)
+    tail = (half + 0.5)[..., None] * (jnp.log(1 + v + u) - own)
+    return constant[..., None] + 0.5 * own + jnp.where(v < jnp.inf, tail, 0.0)
 
 
 def normal_family(y: np.ndarray) -> AbstractFamily:
@@ -196,14 +210,6 @@ def normal_refusal(self: Any, errors: str) -> str | None:
 
 def normal_estimate(self: Any, evidence: Evidence) -> Estimate:
     """Exact for normal errors: s² = RSS/(Σw − p), covariance s²(AᵀWA)⁻¹."""
-    second = getattr(self.phi_, "second", None)
-    if second is not None:
-        evidence = eqx.tree_at(
-            lambda e: e.known,
-            evidence,
-            (second, self.phi_.means),
-            is_leaf=lambda a: a is None,
-        )
     y, w, n, df = evidence.y, evidence.w, evidence.total, evidence.df_residual
     fitted, p = evidence.eta[:, 0], evidence.p
     evidence.refuse_saturated()

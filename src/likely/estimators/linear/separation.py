@@ -18,6 +18,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 MAX_SIZE = 3_000_000
+"""The most numbers in the linear program."""
 
 
 class Separation(NamedTuple):
@@ -35,13 +36,14 @@ def separation(
     alone = _by_one_column(X, codes) if classes == 2 and intercept else None
     if alone is not None:
         return alone
+    rows, columns = len(X) * (classes - 1), X.shape[1] + intercept
+    if rows * columns > MAX_SIZE:
+        return None
     A = X - X.mean(0) if intercept else X
     scale = np.abs(A).max(0, initial=0.0)
     A = A / np.where(scale > 0, scale, 1.0)
     A = np.column_stack([A, np.ones(len(A))]) if intercept else A
     margins: Any = _margins(A, codes.astype(int), classes)
-    if margins.shape[0] * A.shape[1] > MAX_SIZE:
-        return None
     weak = _direction(margins, 0.0, normalise=True)
     if weak is None:
         return None

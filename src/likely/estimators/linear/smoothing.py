@@ -64,7 +64,9 @@ class Moments(NamedTuple):
 class Criterion(eqx.Module):
     """What log λ minimises, from second moments alone.
 
-    "gcv" is log(RSS / (n − edf)²), "reml" the negative log marginal likelihood per row.
+    "gcv" is log(RSS / (n − edf)²), "reml" twice the negative log marginal likelihood per
+    row, with a half-Cauchy prior of scale d^(−1/2) on each λ^(−1/2), the size of a bend in
+    units of the error. Without it, many curves and few rows end in curves through all rows.
     """
 
     G: Float[Array, "q q"]
@@ -86,9 +88,12 @@ class Criterion(eqx.Module):
         L = self._factor(rho)
         half = jax.scipy.linalg.solve_triangular(L, self.c, lower=True)
         none = jnp.zeros(())
-        return self.value(
-            Moments(none, self.yy - half @ half, none, self._log_det(L, rho))
-        )
+        at = Moments(none, self.yy - half @ half, none, self._log_det(L, rho))
+        return self.value(at) + self.prior(rho).sum()
+
+    def prior(self, rho: Float[Array, "*s"]) -> Float[Array, "*s"]:
+        """The negative log prior of each curve, which REML adds."""
+        return 2 / self.n * jax.nn.softplus(np.log(len(self.curves)) - rho)
 
     def _factor(self, rho: Float[Array, " d"]) -> Float[Array, "q q"]:
         """The Cholesky factor of A."""
@@ -134,7 +139,9 @@ class Criterion(eqx.Module):
         N = root[:, None] * (V @ self.G @ V) * root[None]
         return Expansion(at, u, v, M, N)
 
-    def slopes(self, e: "Expansion") -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
+    def slopes(
+        self, e: "Expansion", rho: Float[Array, " d"]
+    ) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
         """The gradient and the matrix of second derivatives in ρ."""
         E, at = self.curves, e.at
         least, free, few = self._limits()
@@ -156,7 +163,9 @@ class Criterion(eqx.Module):
         H_det = -E @ e.M**2 @ E.T - jnp.diag(g_det)
         a = g_fit / (at.penalised + least)
         H = free * (H_fit / (at.penalised + least) - jnp.outer(a, a)) + H_det
-        return (free * a + g_det) / self.n, H / self.n
+        share = jax.nn.sigmoid(np.log(len(E)) - rho)  # of the prior
+        g = free * a + g_det - 2 * share
+        return g / self.n, (H + jnp.diag(2 * share * (1 - share))) / self.n
 
     def alone(
         self, e: "Expansion", rho: Float[Array, " d"]
@@ -188,6 +197,8 @@ class Criterion(eqx.Module):
             - self.curves.sum(1)[:, None] * (to - rho[:, None]),
         )
         values = self.value(at)
+        if self.method == "reml":
+            values = values + self.prior(to) - self.prior(rho)[:, None]
         best = jnp.nanargmin(values, axis=1)[:, None]
         lowest = jnp.take_along_axis(values, best, 1)[:, 0]
         gain = jnp.nan_to_num(self.value(e.at) - lowest, nan=0.0)
@@ -237,7 +248,7 @@ def smoothest(criterion: Criterion) -> Float[Array, " d"]:
 def _lower(criterion: Criterion, rho: Float[Array, " d"], value: Float[Array, ""]):
     """A lower point: by Newton's step, by moves of many λ, or by the best move of one."""
     e = criterion.expand(rho)
-    newton = rho + _newton_step(*criterion.slopes(e))
+    newton = rho + _newton_step(*criterion.slopes(e, rho))
     to, gain = criterion.alone(e, rho)
     first = jnp.argmax(gain)
     one = jnp.where(jnp.arange(len(rho)) == first, to, rho)

@@ -249,11 +249,11 @@ def column_moments(
     Columns that do not vary among these are looked at in full.
     """
     rows = _sample(w)
-    mean, spread = _moments(X[rows], w[rows])
+    mean, spread = present_moments(X[rows], w[rows])
     still = np.flatnonzero(is_rounding(mean, spread))
     if len(still) and len(rows) == SAMPLE_ROWS:
         here = w > 0
-        mean[still], spread[still] = _moments(X[:, still][here], w[here])
+        mean[still], spread[still] = present_moments(X[:, still][here], w[here])
     return mean, spread
 
 
@@ -270,7 +270,7 @@ def _sample(w: np.ndarray) -> np.ndarray:
     return rows[np.linspace(0, len(rows) - 1, SAMPLE_ROWS).astype(int)]
 
 
-def _moments(X: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def present_moments(X: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weighted means and standard deviations of present rows, without overflow."""
     share = w / w.sum()
     unit = np.abs(X).max(0, initial=0.0)

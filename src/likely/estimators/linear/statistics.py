@@ -181,7 +181,9 @@ def evidence_of(model: Any, batch: Batch) -> Evidence:
     k = coefficients_of(model.phi_).weight.shape[1]
     eta = eta_at(model.phi_, x)[:, :k]
     X = x[0] if isinstance(x, tuple) else x
-    return Evidence(model._unit(), X, model._first, eta, y, w)
+    second = getattr(model.phi_, "second", None)
+    known = None if second is None else (second, model.phi_.means)
+    return Evidence(model._unit(), X, model._first, eta, y, w, known=known)
 
 
 def present_rows(batch: Batch) -> Batch:

@@ -100,10 +100,12 @@ def ridge_folds(
         Z = X - means[None, :d] if intercept else X
         q = jax.lax.optimization_barrier(Z @ V) ** 2
         leverage = inverse @ q.T + (1 / weight if intercept else 0.0)
-        free = (inverse == 0) & (alphas == 0)[:, None]
-        outside = (free.astype(q.dtype) @ q.T) > MIN_ROW**2 * jnp.sum(q, 1)[None]
+        undetermined = q @ (values <= _rounding(values)).astype(q.dtype)
+        outside = undetermined > MIN_ROW**2 * jnp.sum(q, 1)
+        unknown = jnp.where(alphas == 0, jnp.inf, 0.0)[:, None]
+        leverage = jnp.where(outside[None], leverage + unknown, leverage)
         df = weight - intercept - inverse @ jnp.maximum(values, 0.0)
-        return B, b, variance, r, jnp.where(outside, jnp.inf, leverage), df
+        return B, b, variance, r, leverage, df
 
     B, b, *rest = jax.vmap(fold, out_axes=1)(X, y, others)
     return RidgeFolds(B, b + shift_y - B @ shift_x, *rest)
@@ -137,7 +139,11 @@ def _by_rows(X, Y, w, alpha, intercept: bool):
 
 def _damped_inverse(values: Float[Array, " m"], alpha) -> Float[Array, " m"]:
     """1/(λ + α), and 0 where that is 1/0 up to rounding."""
-    tiny = len(values) * jnp.finfo(values.dtype).eps * jnp.abs(values[-1])
     damped = jnp.maximum(values, 0.0) + alpha
-    kept = damped > tiny
+    kept = damped > _rounding(values)
     return jnp.where(kept, 1 / jnp.where(kept, damped, 1.0), 0.0)
+
+
+def _rounding(values: Float[Array, " m"]) -> Float[Array, ""]:
+    """Eigenvalues up to this are zero as far as one can know."""
+    return len(values) * jnp.finfo(values.dtype).eps * jnp.abs(values[-1])
