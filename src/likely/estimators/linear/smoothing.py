@@ -65,8 +65,8 @@ class Criterion(eqx.Module):
     """What log λ minimises, from second moments alone.
 
     "gcv" is log(RSS / (n − edf)²), "reml" twice the negative log marginal likelihood per
-    row, with a half-Cauchy prior of scale d^(−1/2) on each λ^(−1/2), the size of a bend in
-    units of the error. Without it, many curves and few rows end in curves through all rows.
+    row, with a half-Cauchy prior on each λ^(−1/2), the size of a bend in units of the error,
+    of scale² (n − M)/(nd). Without it, many curves and few rows end in curves through all.
     """
 
     G: Float[Array, "q q"]
@@ -92,8 +92,12 @@ class Criterion(eqx.Module):
         return self.value(at) + self.prior(rho).sum()
 
     def prior(self, rho: Float[Array, "*s"]) -> Float[Array, "*s"]:
-        """The negative log prior of each curve, which REML adds."""
-        return 2 / self.n * jax.nn.softplus(np.log(len(self.curves)) - rho)
+        """Twice the negative log prior of each curve per row, which REML adds."""
+        return 2 / self.n * jax.nn.softplus(self._log_unit() - rho)
+
+    def _log_unit(self) -> Float[Array, ""]:
+        """log λ from which on a bend is expected: many curves and few rows leave few."""
+        return jnp.log(len(self.curves) * self.n / self._limits()[1])
 
     def _factor(self, rho: Float[Array, " d"]) -> Float[Array, "q q"]:
         """The Cholesky factor of A."""
@@ -163,7 +167,7 @@ class Criterion(eqx.Module):
         H_det = -E @ e.M**2 @ E.T - jnp.diag(g_det)
         a = g_fit / (at.penalised + least)
         H = free * (H_fit / (at.penalised + least) - jnp.outer(a, a)) + H_det
-        share = jax.nn.sigmoid(np.log(len(E)) - rho)  # of the prior
+        share = jax.nn.sigmoid(self._log_unit() - rho)  # of the prior
         g = free * a + g_det - 2 * share
         return g / self.n, (H + jnp.diag(2 * share * (1 - share))) / self.n
 

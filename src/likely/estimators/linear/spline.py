@@ -8,7 +8,7 @@ Each $f_j$ is a natural cubic spline with knots at quantiles. The smoothing λ m
 - generalised cross-validation, $n\,\mathrm{RSS} / (n - \mathrm{edf})^2$, or
 - the negative marginal likelihood of a normal prior whose precision is the penalty (REML),
   $(n - M)\log(\mathrm{RSS} + β^\top S_λ β) + \log|G + S_λ| - \log|S_λ|_+$, plus
-  $2\sum_j \log(1 + d/λ_j)$, the prior that of d curves about one bends,
+  $2\sum_j \log(1 + \frac{nd}{(n-M)λ_j})$, the prior that of d curves about one bends,
 
 with $G = B^\top W B$, $\mathrm{edf} = \operatorname{tr}((G + S_λ)^{-1} G)$ and M the
 coefficients that no penalty holds (constant and slopes).

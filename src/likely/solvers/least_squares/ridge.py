@@ -97,8 +97,8 @@ def ridge_folds(
         floor = jnp.finfo(B.dtype).eps * M[d, d]
         variance = jnp.maximum(rss, floor) / weight
         r = y[None] - jax.lax.optimization_barrier(B @ X.T) - b[:, None]
-        Z = X - means[None, :d] if intercept else X
-        q = jax.lax.optimization_barrier(Z @ V) ** 2
+        centre = means[:d] @ V if intercept else jnp.zeros(d, X.dtype)
+        q = (jax.lax.optimization_barrier(X @ V) - centre[None]) ** 2
         leverage = inverse @ q.T + (1 / weight if intercept else 0.0)
         undetermined = q @ (values <= _rounding(values)).astype(q.dtype)
         outside = undetermined > MIN_ROW**2 * jnp.sum(q, 1)
