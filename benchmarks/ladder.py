@@ -181,8 +181,8 @@ def scores(name: str, effort: str) -> dict:
     frame, start = table_of(name), time.perf_counter()
     result = workbench.run(frame, effort=effort)
     ours_s = time.perf_counter() - start
-    table, winner = result.table, result.report["winner"]
-    ours = result.held_out[winner["name"]]
+    table, winner = result.table, result.report.winner
+    ours = result.held_out[winner.name]
     target, k = table.target, len(table.folds.train)
     found = {}
     peers = class_peers() if target.is_class else number_peers(target.kind == "count")
@@ -200,13 +200,13 @@ def scores(name: str, effort: str) -> dict:
     gap = ours.loss - found[best][ours.rows]
     error = gap.std(ddof=1) / np.sqrt(len(gap))
     return {
-        "table": name, "rows": len(table), "winner": winner["name"],
-        "nats": winner["nats"], "best_peer": best, "peers": means,
+        "table": name, "rows": len(table), "winner": winner.name,
+        "nats": winner.nats, "best_peer": best, "peers": means,
         "difference": float(gap.mean()), "error": float(error),
         "verdict": "worse" if gap.mean() > 2 * error
         else "better" if gap.mean() < -2 * error else "equal",
         "ours_s": ours_s, "peers_s": time.perf_counter() - start,
-        "ladder": {row["name"]: row["nats"] for row in result.report["ladder"]},
+        "ladder": {row.name: row.nats for row in result.report.ladder},
     }  # fmt: skip
 
 

@@ -29,7 +29,8 @@ CHANGED = {
 }
 """What files of the second version no longer predict as then, with the reason."""
 LATEST = {
-    "SplineRegressor": "its smoothing has a prior, so that it does not interpolate"
+    "SplineRegressor": "its smoothing has a prior, so that it does not interpolate",
+    "Ridge cv": "the folds that choose a penalty are shuffled, since tables are sorted",
 }
 """What a fit no longer gives as in the third version, with the reason."""
 
@@ -74,7 +75,7 @@ def test_a_saved_model_predicts_what_it_did(version, name):
 
 @pytest.mark.parametrize("name", LATEST)
 def test_a_model_of_the_latest_version_predicts_what_it_did(name):
-    model = files.load(FOLDER / "v4" / f"{name}.likely")
+    model = files.load(FOLDER / "v4" / f"{name.replace(' ', '-')}.likely")
     compare(predictions(model, CASES[name].kind), golden("v4"), name, 1e-9)
 
 

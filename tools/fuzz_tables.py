@@ -12,6 +12,7 @@ nor hang, raise nothing but `InputError`, and take no more memory than twice the
 import argparse
 import gzip
 import io
+import json
 import multiprocessing
 import os
 import random
@@ -31,7 +32,8 @@ ODD_CELLS = (
     "", "NA", "NaN", "None", "0", "-1", "007", "1e400", "-1e-400", "9" * 25, "0x1F",
     "true", "yes", "2024-02-30", "31/12/1999", "12/11/10", "2024-01-01T00:00:00Z",
     "99999-01-01", "1,5", '"', '""', "'", "a\nb", "x" * 3000, "é", "日本", "\ufeff",
-    "=1+1", "inf", " 7 ", "\t", "\\N", "٣", "1_000", "$5", "-", "+", ".",
+    "=1+1", "inf", " 7 ", "\t", "\\N", "٣", "1_000", "$5", "-", "+", ".", "$1,234.50",
+    "1.234,5", "12%", "(3)", "25-34", "75k+", "<10", "5 kg", "−4", "1 234", "€2M",
 )  # fmt: skip
 
 
@@ -49,6 +51,8 @@ def cell(rng: random.Random) -> str:
         )
     if kind == 4:
         return rng.choice(ODD_CELLS)
+    if kind == 5 and rng.random() < 0.3:
+        return f"${rng.randint(0, 10**6):,}"
     return "".join(rng.choices("abcde \"',;\n\t0123456789", k=rng.randint(0, 12)))
 
 
@@ -80,6 +84,8 @@ def as_text(rng: random.Random) -> bytes:
         if rng.random() < 0.01:
             cells = cells[:-1] if rng.random() < 0.5 else [*cells, "extra"]
         lines.append(delimiter.join(cells))
+    if rng.random() < 0.1:
+        lines[:0] = rng.choice([["sep=;"], ["Report 2024", ""], ["", ""], ["a,b", ","]])
     text = newline.join(lines) + (newline if rng.random() < 0.8 else "")
     encodings = ["utf-8"] * 5 + [
         "utf-8-sig",
@@ -116,6 +122,15 @@ def as_arrow(rng: random.Random) -> bytes:
         with pa.ipc.new_stream(out, table.schema) as writer:
             writer.write_table(table)
     return out.getvalue()
+
+
+def as_json(rng: random.Random) -> bytes:
+    """The table as JSON records, one a line or in a list."""
+    header, *body = grid(rng)
+    records = [json.dumps(dict(zip(header, row, strict=True))) for row in body]
+    return (
+        "\n".join(records) if rng.random() < 0.5 else f"[{','.join(records)}]"
+    ).encode()
 
 
 def flip(data: bytearray, rng: random.Random) -> None:
@@ -162,7 +177,8 @@ def mutant(seed: int) -> tuple[str, bytes]:
     elif kind < 0.06:
         data = bytearray(rng.randbytes(rng.choice([1, 10, 1000, 10000])))
     else:
-        data = bytearray(as_arrow(rng) if kind < 0.25 else as_text(rng))
+        make = as_arrow if kind < 0.25 else as_json if kind < 0.35 else as_text
+        data = bytearray(make(rng))
     for _ in range(rng.choice([0, 0, 1, 1, 2, 5])):
         rng.choice(MUTATIONS)(data, rng)
     content = bytes(data)

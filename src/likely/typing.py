@@ -100,6 +100,17 @@ class LinearModel(Model, Protocol):
         ...
 
 
+@runtime_checkable
+class SharedModel(Model, Protocol):
+    """A model η = (f(x), tail): the last entries of η are the same for all rows."""
+
+    model: Any
+    """f."""
+    tail: Float[Array, " t"]
+    order: Any
+    """How the entries of η are permuted, or None."""
+
+
 class Objective(Protocol[M_contra]):
     """What is minimised, in nats per unit of weight."""
 

@@ -6,9 +6,11 @@ import sys
 import types
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
+from likely import workbench
 from likely.cli.main import app
 from likely.workbench import Spec
 
@@ -17,30 +19,35 @@ def likely(*args: str):
     return CliRunner().invoke(app, args)
 
 
+@pytest.fixture(scope="module")
+def small_result():
+    """A run on few rows."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=40)
+    rows = {"x": x, "y": x + rng.normal(size=40)}
+    return workbench.run(pa.table(rows), models=["null"], effort="quick")
+
+
 @pytest.fixture
-def fitting(monkeypatch):
+def fitting(monkeypatch, small_result):
     """Replace the run by one that returns at once, or as the test says."""
     from likely.cli import fit
 
-    report = {
-        "target": {"name": "y", "kind": "real", "reason": "so", "family": "normal"},
-    }
-    done = types.SimpleNamespace(
-        report=report, rows=[{"model": "null", "nats": 1.23456789}], verdict=["Good."]
-    )
     specs = []
 
     def replace(run):
         monkeypatch.setattr(fit, "run_with_progress", run)
 
-    replace(lambda spec, out: specs.append(spec) or done)
+    replace(lambda spec, out: specs.append(spec) or small_result)
     return types.SimpleNamespace(replace=replace, specs=specs)
 
 
 def test_help_names_every_command():
     done = likely("--help")
     assert done.exit_code == 0, done.stderr
-    for name in ("fit", "predict", "report", "resume", "models", "datasets", "doctor"):
+    for name in (
+        "fit", "predict", "report", "compare", "resume", "models", "datasets", "doctor"
+    ):  # fmt: skip
         assert name in done.stdout
 
 
@@ -66,8 +73,10 @@ def test_fit_prints_a_table_and_the_verdict(fitting, tmp_path):
         str(tmp_path),
     )
     assert done.exit_code == 0, done.stderr
-    assert "1.235" in done.stdout
-    assert "Good." in done.stdout
+    assert "null model" in done.stdout
+    assert "y is real, because" in done.stdout
+    assert "No model predicts y better than its overall distribution." in done.stdout
+    assert "note: There are only 40 rows." in done.stdout
     assert done.stderr == ""
     (spec,) = fitting.specs
     assert spec.models == ("null", "linear")
@@ -173,9 +182,23 @@ def test_fit_report_predict_from_a_file(tmp_path):
     predicted = likely("predict", str(run), str(new), "--coverage", "0.8")
     assert predicted.exit_code == 0, predicted.stderr
     lines = predicted.stdout.splitlines()
-    assert lines[0] == "predicted,p(no),p(yes),set"
-    assert lines[1].startswith("yes,")
-    assert lines[2].startswith("no,")
+    assert lines[0] == "row,predicted,p(no),p(yes),set"
+    assert lines[1].startswith("0,yes,")
+    assert lines[2].startswith("1,no,")
+    keyed = tmp_path / "keyed.csv"
+    keyed.write_text("name,x,z\nAnn,2.5,0\nBob,-2.5,0\n")
+    words = ("predict", str(run), str(keyed), "--key", "name", "--explain", "--json")
+    found = json.loads(likely(*words).stdout)
+    assert found["name"] == ["Ann", "Bob"]
+    assert found["because"][0].startswith("x = 2.5 (+0.")
+    assert likely(*words[:4], "nobody").exit_code == 2
+    both = likely("compare", str(run), str(run))
+    assert both.exit_code == 0, both.stderr
+    assert "is exactly as good as" in both.stdout
+    assert likely("compare", str(run)).exit_code == 2
+    written = json.loads((run / "report.json").read_text())
+    (run / "report.json").write_text(json.dumps({**written, "version": 1}))
+    assert "report.html" in likely("report", str(run)).stderr
     lacking = tmp_path / "lacking.csv"
     lacking.write_text("x\n2.5\n-1\n")
     refused = likely("predict", str(run), str(lacking))

@@ -1,8 +1,10 @@
 """Compiled programs are forgotten before a process has too many regions of memory."""
 
 import jax
+import numpy as np
 import pytest
 
+import likely as lk
 from likely.core import programs
 from likely.core.precision import float64
 
@@ -44,3 +46,21 @@ def test_nothing_is_forgotten_while_a_program_is_traced(traced, monkeypatch):
     monkeypatch.setattr(programs, "_new", 100)
     outer(1.0)
     assert times == [1]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not programs.regions(), reason="regions are counted on Linux only")
+def test_five_hundred_shapes_in_one_process(monkeypatch):
+    """Each fit compiles programs of its own; the regions of memory stay bounded."""
+    start = programs.regions()
+    monkeypatch.setattr(programs, "MAX_SHARE", (start + 1500) / 65_530)
+    most, forgotten = start, []
+    clear = jax.clear_caches
+    monkeypatch.setattr(jax, "clear_caches", lambda: forgotten.append(1) or clear())
+    rng = np.random.default_rng(0)
+    for d in range(1, 501):
+        X = rng.normal(size=(1100, d))  # columns of few rows are padded
+        lk.Ridge(alpha=1.0).fit(X, X[:, 0]).predict_dist(X).log_prob(X[:, 0])
+        most = max(most, programs.regions())
+    assert forgotten
+    assert most < start + 10_000

@@ -18,6 +18,10 @@ def dates(rng, form):
     return [day.strftime(form) for day in days]
 
 
+def prices(rng):
+    return rng.choice([3.5, 20, 999, 1234, 1234567.25], N)
+
+
 def with_gaps(rng, values):
     values = np.asarray(values, object)
     values[rng.random(N) < 0.1] = None
@@ -38,6 +42,25 @@ KINDS = {
     "dates": lambda rng: dates(rng, "%Y-%m-%d"),
     "American dates": lambda rng: dates(rng, "%m/%d/%Y"),
     "German dates": lambda rng: dates(rng, "%d.%m.%Y"),
+    "dollars": lambda rng: [f"${x:,.2f}" for x in prices(rng)],
+    "thousands": lambda rng: [f"{x:,.0f}" for x in prices(rng)],
+    "German numbers": lambda rng: [
+        f"{x:,.2f}".translate(str.maketrans(",.", ".,")) for x in prices(rng)
+    ],
+    "French numbers": lambda rng: [
+        f"{x:,.2f}".translate({44: "\u202f", 46: ","}) for x in prices(rng)
+    ],
+    "Swiss numbers": lambda rng: [f"{x:,.1f}".replace(",", "'") for x in prices(rng)],
+    "accounts": lambda rng: [
+        f"({x:,.2f})" if rng.random() < 0.3 else f"{x:,.2f}" for x in prices(rng)
+    ],
+    "percent": lambda rng: [f"{x:.1f}%" for x in rng.normal(size=N)],
+    "units": lambda rng: [f"{x:.1f} kg" for x in rng.random(N)],
+    "scales": lambda rng: rng.choice(["€1.5M", "€300K", "€0"], N),
+    "numbers and marks": lambda rng: rng.choice(["1.5", "20", "?"], N),
+    "ranges": lambda rng: rng.choice(["<10k", "10k-20k", "20k-30k", "30k+"], N),
+    "top code": lambda rng: rng.choice(["0", "1", "2", "3+"], N),
+    "telephones": lambda rng: rng.choice(["612 345 678", "698 765 432"], N),
 }
 
 
@@ -63,7 +86,9 @@ def test_a_row_is_read_alone_as_among_others(seeds, tmp_path):
     csv, one = tmp_path / "all.csv", tmp_path / "one.csv"
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        names = rng.choice(list(KINDS), 5, replace=False)
+        names = np.roll(list(KINDS), -5 * seed)[:5]  # each of them, then at random
+        if 5 * seed >= len(KINDS):
+            names = rng.choice(list(KINDS), 5, replace=False)
         frame = pd.DataFrame({name: KINDS[name](rng) for name in names})
         frame.to_csv(csv, index=False)
         encode, expected = learned(csv)
@@ -78,6 +103,10 @@ def test_a_row_is_read_alone_as_among_others(seeds, tmp_path):
         np.testing.assert_array_equal(encode(tmp_path / "all.parquet"), expected)
         np.testing.assert_array_equal(encode(pl.from_pandas(frame)), expected)
         np.testing.assert_array_equal(encode(frame), expected)
+        frame.to_json(tmp_path / "all.jsonl", orient="records", lines=True)
+        np.testing.assert_array_equal(encode(tmp_path / "all.jsonl"), expected)
+        titled = f"Report of 2024\n\n{csv.read_text()}"
+        np.testing.assert_array_equal(encode(titled.encode()), expected[::-1])
 
 
 def test_a_code_is_the_same_with_a_fraction_of_zero(tmp_path):
@@ -113,15 +142,27 @@ def test_a_decimal_comma_is_kept(tmp_path):
         ("abc,yes,03/10/2024", "'x' has 'abc' in row 1, which is no number"),
         ("1,maybe,03/10/2024", "'flag' has 'maybe' in row 1, which is no boolean"),
         ("1,no,2024-03-10", "'day' has '2024-03-10' in row 1, .* form %m/%d/%Y"),
+        ("1,no,03/10/2024,€5", "'price' has '€5' in row 1, .* of the form \\$1,234.5"),
+        ("1,no,03/10/2024,$5,old", "'age' has 'old' in row 1, which is no range"),
     ],
 )
 def test_a_cell_that_does_not_fit_is_named(cells, words, tmp_path):
-    rows = "1,yes,03/10/2024\n2,no,12/31/2024\n2.5,yes,01/02/2024\n" * 8
-    (tmp_path / "a.csv").write_text("x,flag,day\n" + rows)
+    good = "1,yes,03/10/2024,$7,20-30"
+    rows = f"{good}\n2,no,12/31/2024,$1,30+\n2.5,yes,01/02/2024,$2.50,<20\n" * 8
+    (tmp_path / "a.csv").write_text("x,flag,day,price,age\n" + rows)
     encode, _ = learned(tmp_path / "a.csv")
-    (tmp_path / "b.csv").write_text(f"x,flag,day\n1,yes,03/10/2024\n{cells}\n")
+    left = good.split(",")[cells.count(",") + 1 :]
+    cells = ",".join([cells, *left])
+    (tmp_path / "b.csv").write_text(f"x,flag,day,price,age\n{good}\n{cells}\n")
     with pytest.raises(InputError, match=words):
         encode(tmp_path / "b.csv")
+
+
+def test_a_new_row_may_have_thousands_where_no_other_had(tmp_path):
+    (tmp_path / "a.csv").write_text("x,k,p\n" + '"1,200",3,$5\n"4",9,$7\n' * 8)
+    encode, _ = learned(tmp_path / "a.csv")
+    (tmp_path / "one.csv").write_text('x,k,p\n5,"2,000","$1,000"\n')
+    assert encode(tmp_path / "one.csv").tolist() == [[5, 2000, 1000]]
 
 
 def test_frames_of_objects(tmp_path):

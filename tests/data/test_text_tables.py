@@ -40,12 +40,17 @@ CELLS = {
     "endless": (["inf", "-inf", "1"], "double", [np.inf, -np.inf, 1]),
     "spaces": ([" 1", "2 ", " 3 "], "int64", [1, 2, 3]),
     "leading zeros": (["007", "010", "123"], "string", ["007", "010", "123"]),
+    "nineteen digits": (
+        ["6095693498571634713", "1"],
+        "string",
+        ["6095693498571634713", "1"],
+    ),
     "zeros": (["0", "10", "20"], "int64", [0, 10, 20]),
     "too long": (["9" * 25, "1", "2"], "string", ["9" * 25, "1", "2"]),
     "booleans": (["true", "False", "TRUE"], "bool", [True, False, True]),
     "yes or no": (["yes", "no", "Yes"], "bool", [True, False, True]),
     "words": (["a", "1", "true"], "string", ["a", "1", "true"]),
-    "thousands": (['"1,000"', "2", "3"], "string", ["1,000", "2", "3"]),
+    "thousands": (['"1,000"', "2", "3"], "double", [1000, 2, 3]),
     "unicode": (["é", "日本", "ß"], "string", ["é", "日本", "ß"]),
 }
 
@@ -123,7 +128,7 @@ def test_decimal_commas_between_semicolons(write):
     table = read_table(write("a;b\n1,5;x\n-2,25;y\n3;z\n"))
     assert table["a"].to_pylist() == [1.5, -2.25, 3.0]
     tabbed = read_table(write("a\tb\n1,500\tx\n", "table.tsv"))
-    assert tabbed["a"].to_pylist() == ["1,500"]
+    assert tabbed["a"].to_pylist() == [1500]
 
 
 def test_tsv_by_its_name(write):

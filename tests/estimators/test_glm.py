@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 from sklearn import datasets, linear_model, preprocessing
+from sklearn.model_selection import KFold
 
 import likely as lk
 from likely.core import InputError
@@ -111,8 +112,9 @@ def test_several_outputs_are_one_model_each(make, diabetes, rng):
 def test_the_penalty_is_chosen_by_held_out_nats(make, diabetes):
     X, y = diabetes
     y = y.round()
-    model = make("cv", cv=4).fit(X, y)
-    loop = lk.cross_validate(make(), X, y, grid={"alpha": model.alphas_}, cv=4)
+    folds = KFold(4)
+    model = make("cv", cv=folds).fit(X, y)
+    loop = lk.cross_validate(make(), X, y, grid={"alpha": model.alphas_}, cv=folds)
     np.testing.assert_allclose(model.cv_nll_, loop.nll, rtol=1e-6)
     assert model.alpha_ == loop.best_params["alpha"]
     again = make(model.alpha_).fit(X, y)

@@ -5,7 +5,7 @@ from sklearn import datasets, linear_model
 
 import likely as lk
 from likely.core import InputError
-from likely.estimators.linear.collinearity import CollinearityWarning
+from likely.estimators.linear.inference.collinearity import CollinearityWarning
 
 
 @pytest.fixture(scope="module")

@@ -44,7 +44,7 @@ def test_text_and_html_name_everything(houses):
 
 def test_r_squared_has_three_forms(houses, rng):
     """Equal for least squares with an intercept on its own rows, and only there."""
-    from likely.estimators.linear.evidence import r_squared
+    from likely.estimators.linear.inference.evidence import r_squared
 
     X, y = houses[["area"]].to_numpy(), houses["price"].to_numpy()
     model = lk.LinearRegression().fit(X, y)

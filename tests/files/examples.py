@@ -33,7 +33,8 @@ from likely.core.precision import to_numpy
 from likely.data.dataset import Dataset
 from likely.data.schema import Schema
 from likely.estimators.linear.formulas.formula import Formula
-from likely.estimators.linear.glm import DispersedLearner, LinearLearner
+from likely.estimators.linear.glm import DispersedLearner, LinearLearner, SharedLearner
+from likely.estimators.linear.inference.spread import Spread
 from likely.estimators.linear.lasso import ElasticNetLearner
 from likely.estimators.linear.logistic import FirthLearner
 from likely.estimators.linear.normal import NormalLinear, NormalLinearLearner
@@ -41,7 +42,6 @@ from likely.estimators.linear.perceptron import PerceptronLearner
 from likely.estimators.linear.quantile import AbsoluteLearner
 from likely.estimators.linear.rounded import RoundedLearner
 from likely.estimators.linear.spline import SplineFit, SplineLearner, penalties
-from likely.estimators.linear.spread import Spread
 from likely.estimators.linear.standardised import Standardisation, StandardisedLearner
 from likely.evaluate.splits import Folds, Split
 from likely.layers import BatchNorm, Chain, Dense
@@ -68,6 +68,7 @@ from likely.solvers.second_order.stationary import StationaryPoint, step_forecas
 from likely.solvers.second_order.steepest_descent import SteepestDescent
 from likely.typing import Batch, Solution, Status, Trace
 from likely.workbench.target import Target
+from likely.workbench.unseen import KnownLevels
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(20, 3))
@@ -101,6 +102,7 @@ def _table_model() -> Any:
     return lk.workbench.TableModel(
         "null", target, {"scaled": encoder}, (("scaled", model),), np.ones(1),
         1.0, 1.0, np.sort(np.abs(Y)), np.ones(20),
+        KnownLevels.of(encoder.level_codes(frame()), Y, np.ones(20)),
     )  # fmt: skip
 
 
@@ -194,15 +196,21 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         lk.NullClassifier().fit(X, LABELS),
         lk.LogTarget(lk.NullRegressor()).fit(X, np.abs(Y)),
         lk.CountTarget(lk.NullRegressor()).fit(X, np.round(np.abs(Y))),
+        lk.BoundedTarget(lk.NullRegressor("gamma")).fit(X, np.abs(Y)),
+        lk.HurdleTarget(lk.NullClassifier(), lk.NullRegressor("gamma")).fit(
+            X, np.maximum(Y, 0.0)
+        ),
         lk.SmoothedClassifier(lk.KNeighborsClassifier(3)).fit(X, LABELS),
     ],
     "compound distributions": lambda: [
         families.Stretched(_predictive(), 1.5),
         families.Exponentiated(_predictive()),
+        families.Hurdled(_predictive(), np.full(len(_predictive()), 0.3)),
         families.Mixed([_predictive(), _predictive()], np.array([0.5, 0.5])),
     ],
     "scores": lambda: [
         evaluate.mean_score(Y),
+        evaluate.kaplan_meier([1.0, 2.0, 3.0], [1, 0, 1]),
         evaluate.reliability_of_events(Y > 0, np.full(20, 0.4)),
         evaluate.uniformity(np.linspace(0, 1, 20)),
     ],
@@ -312,6 +320,9 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "learner of classes": lambda: LinearLearner(
         families.Categorical(3), solvers.Newton(), True
     ),
+    "learner of levels": lambda: SharedLearner(
+        families.CumulativeLogit(3), solvers.Newton()
+    ),
     "every public estimator": lambda: [
         entry.make() for entry in PUBLIC.values() if entry.kind != "columns"
     ],
@@ -360,6 +371,16 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "upsampling and unpooling": lambda: Chain(
         layers.Upsampling(2, kind="bilinear"),
         layers.Unpooling(layers.GroupNorm(2, 1), layers.Pooling()),
+    ),
+    "layers of sequences": lambda: (
+        layers.Recurrent("gru", 2, 3, bidirectional=True, key=jax.random.key(0)),
+        layers.TransformerLayer(
+            4, 2, gated=True, norm="rms", reach=2, key=jax.random.key(1)
+        ),
+        layers.MultiHeadAttention(4, 2, key=jax.random.key(2)).cache(1, 3),
+        layers.LearnedPositions(5, 4, key=jax.random.key(3)),
+        layers.TokenEmbedding(6, 4, key=jax.random.key(4)),
+        layers.pad_sequences([[1.0, 2.0], [3.0]]),
     ),
     "objective of positions": lambda: objectives.PositionLikelihood(
         objectives.NegativeLogLikelihood(

@@ -113,6 +113,8 @@ def test_names_of_classes_change_nothing(name):
     X, y = data(name)
     if name == "rounded regression":
         pytest.skip("its classes are numbers")
+    if name == "ordinal regression":
+        pytest.skip("names have an order of their own")
     words = np.array(["ant", "bee", "cat"])
     renamed = fit(name, X, words[y])
     np.testing.assert_array_equal(

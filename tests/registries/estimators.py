@@ -1,8 +1,9 @@
 """Every public estimator, at its cheapest honest settings: one entry each.
 
-`kind` says what an estimator learns: "numbers", "positive" numbers, "counts" or "classes"
-from the columns of a table, "columns" (a transformer) or the "density" of rows. Those of
-kind "images" take no table, so that scikit-learn's checks that fit a table leave them out.
+`kind` says what an estimator learns: "numbers", "positive" or "nonnegative" numbers, "counts"
+or "classes" from the columns of a table, "columns" (a transformer) or the "density" of rows.
+Those of kind "images" take no table, so that scikit-learn's checks that fit a table leave
+them out.
 
 An entry that is `slow`, with the reason, runs with `--slow` only (`make test-slow`).
 """
@@ -79,7 +80,14 @@ ESTIMATORS = {
         lambda: lk.NegativeBinomialRegressor(max_iter=25), "counts"
     ),
     "gamma regression": Entry(lk.GammaRegressor, "positive"),
+    "tweedie regression": Entry(
+        lambda: lk.TweedieRegressor(power=1.5),
+        "nonnegative",
+        slow="its density is a sum of a hundred terms",
+    ),
     "logistic regression": Entry(lk.LogisticRegression, "classes"),
+    "ordinal regression": Entry(lk.OrdinalRegression, "classes"),
+    "survival regression": Entry(lk.SurvivalRegression, "positive"),
     "perceptron": Entry(lk.Perceptron, "classes", distribution=False),
     "spline regression": Entry(lambda: lk.SplineRegressor(5), "numbers"),
     "network": Entry(lambda: lk.MLPRegressor((2,), max_iter=20, alpha=0.1), "numbers"),
@@ -144,6 +152,13 @@ ESTIMATORS = {
     "smoothed votes": Entry(
         lambda: lk.SmoothedClassifier(lk.KNeighborsClassifier(3), votes=3), "classes"
     ),
+    "hurdle": Entry(
+        lambda: lk.HurdleTarget(lk.NullClassifier(), lk.GammaRegressor(0.1)),
+        "nonnegative",
+    ),
+    "bounded means": Entry(
+        lambda: lk.BoundedTarget(lk.GammaRegressor(0.1)), "positive"
+    ),
     "logarithm": Entry(lambda: lk.LogTarget(lk.LinearRegression()), "positive"),
     "counts around means": Entry(
         lambda: lk.CountTarget(lk.LinearRegression(), family="poisson"),
@@ -167,6 +182,8 @@ def rows_for(name: str, n: int = ROWS, d: int = COLUMNS) -> tuple[Any, Any]:
         return X, np.digitize(signal, [-0.7, 0.7])
     if kind == "counts":
         return X, 1.0 + rng.poisson(np.exp(0.5 * signal + 1))
+    if kind == "nonnegative":
+        return X, np.where(signal > -0.5, np.exp(0.5 * signal), 0.0)
     return X, np.exp(0.5 * signal) if kind == "positive" else signal
 
 

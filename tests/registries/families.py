@@ -38,6 +38,8 @@ class Example(NamedTuple):
     """Whether log p has two derivatives in η."""
     kinks: Callable[[Any], tuple[float, ...]] | None = None
     """The points in y at which the density is not smooth."""
+    costly: bool = False
+    """Whether quantiles take long, so that laws look at fewer of them."""
 
     def draw(self, n: int, seed: int = 0) -> np.ndarray:
         """Draws of y, at most 256."""
@@ -101,6 +103,13 @@ def positive(eta, breaks=()) -> Rule:
     start = Rule(folded, low.weight * cuts[0] / (1 + low.y) ** 2)
     inner = [segment(a, b) for a, b in itertools.pairwise(cuts)]
     return joined([start, *inner, half_line(cuts[-1], 1, 1.0)])
+
+
+def from_zero(eta, breaks=()) -> Rule:
+    """Zero, which has a probability, and the positive half-line."""
+    return joined(
+        [Rule(np.zeros(1), np.ones(1)), positive(eta, [b for b in breaks if b > 0])]
+    )
 
 
 def counts(last: int):
@@ -195,6 +204,9 @@ FAMILIES = {
     "Categorical": Example(
         lambda: f.Categorical(3), (0.1, 0.6, -0.7), counts(2), bad=3.0
     ),
+    "CumulativeLogit": Example(
+        lambda: f.CumulativeLogit(4), (0.8, 0.3, -0.4), counts(3), bad=4.0
+    ),
     "Multinomial": Example(
         lambda: f.Multinomial(4, 3),
         (0.1, 0.6, -0.7),
@@ -239,12 +251,45 @@ FAMILIES = {
         lambda t: stats.gamma(t["concentration"], scale=1 / t["rate"]),
         bad=0.0,
     ),
+    "LogNormal": Example(
+        lambda: f.LogNormal(),
+        (0.3, -0.2),
+        positive,
+        lambda t: stats.lognorm(t["scale"], scale=np.exp(t["loc"])),
+        bad=0.0,
+    ),
+    "Hurdle": Example(
+        lambda: f.Hurdle(f.LogNormal()), (0.7, 0.3, -0.2), from_zero, bad=-0.5
+    ),
+    "Tweedie": Example(
+        lambda: f.Tweedie(1.4), (0.3, 0.2), from_zero, bad=-0.5, costly=True
+    ),
     "Weibull": Example(
         lambda: f.Weibull(),
         (0.3, 0.6),
         positive,
         lambda t: stats.weibull_min(t["concentration"], scale=t["scale"]),
         bad=0.0,
+    ),
+    "Censored Weibull": Example(
+        lambda: f.Censored(f.Weibull()),
+        (0.3, 0.6),
+        positive,
+        lambda t: stats.weibull_min(t["concentration"], scale=t["scale"]),
+        bad=0.0,
+    ),
+    "Censored log-normal": Example(
+        lambda: f.Censored(f.LogNormal()),
+        (0.3, -0.4),
+        positive,
+        lambda t: stats.lognorm(t["scale"], scale=np.exp(t["loc"])),
+        bad=0.0,
+    ),
+    "Censored exponential": Example(
+        lambda: f.Censored(f.Exponential()),
+        (0.3,),
+        positive,
+        lambda t: stats.expon(scale=1 / t["rate"]),
     ),
     "AsymmetricLaplace": Example(
         lambda: f.AsymmetricLaplace(0.3),

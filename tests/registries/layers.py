@@ -21,6 +21,8 @@ class Example(NamedTuple):
     """Whether training is random, so that a row of weight 2 is not the row twice."""
     smooth: bool = True
     """Whether its derivative agrees with finite differences, in any precision."""
+    modes: tuple[str, ...] = ("fwd", "rev")
+    """Those in which it can be differentiated."""
 
 
 def wide(**settings: Any) -> Callable[[Key], Any]:
@@ -94,8 +96,61 @@ IMAGES: dict[str, Example] = {
     ),
 }
 
+STEPS, REVERSE = (4, D), ("rev",)
+SEQUENCES: dict[str, Example] = {
+    "recurrent, tanh": Example(
+        lambda k: l.Recurrent("rnn", D, 3, key=k), 30, STEPS, (4, 3), modes=REVERSE
+    ),
+    "recurrent, relu, truncated": Example(
+        lambda k: l.Recurrent("relu", D, 3, truncate=2, key=k),
+        30,
+        STEPS,
+        (4, 3),
+        smooth=False,
+    ),
+    "lstm, two layers": Example(
+        lambda k: l.Recurrent("lstm", D, 2, n_layers=2, key=k),
+        72 + 40,
+        STEPS,
+        (4, 2),
+        modes=REVERSE,
+    ),
+    "gru, both directions": Example(
+        lambda k: l.Recurrent("gru", D, 2, bidirectional=True, key=k),
+        112,
+        STEPS,
+        (4, 4),
+        modes=REVERSE,
+    ),
+    "attention": Example(
+        lambda k: l.MultiHeadAttention(D, 2, key=k), 168, STEPS, STEPS
+    ),
+    "attention, causal, grouped, rotary, relative": Example(
+        lambda k: l.MultiHeadAttention(
+            D, 3, n_key_heads=1, causal=True, window=2, rotary=True, reach=2, key=k
+        ),
+        42 + 28 + 42 + 15,
+        STEPS,
+        STEPS,
+    ),
+    "transformer layer": Example(
+        lambda k: l.TransformerLayer(D, 2, hidden=5, key=k), 168 + 71 + 24, STEPS, STEPS
+    ),
+    "transformer layer, norm last, gated, rms": Example(
+        lambda k: l.TransformerLayer(
+            D, 2, hidden=5, norm_first=False, norm="rms", gated=True, bias=False, key=k
+        ),
+        144 + 90 + 12,
+        STEPS,
+        STEPS,
+    ),
+    "rms norm": Example(lambda k: l.RMSNorm(D), D),
+    "gated mlp": Example(lambda k: l.GatedMLP(D, 4, key=k), 72),
+}
+
 LAYERS: dict[str, Example] = {
     **IMAGES,
+    **SEQUENCES,
     "dense": Example(lambda k: l.Dense(D, 4, key=k), 28, out=(4,)),
     "dense, no bias": Example(lambda k: l.Dense(D, 4, bias=False, key=k), 24, out=(4,)),
     "dense, sequences": Example(lambda k: l.Dense(D, 4, key=k), 28, (3, D), (3, 4)),

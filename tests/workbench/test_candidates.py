@@ -6,11 +6,13 @@ import likely as lk
 from likely.core.checks import InputError
 from likely.workbench import costs
 from likely.workbench.candidates import CANDIDATES, Problem, candidates_for
-from likely.workbench.result import compact, with_error
+from likely.workbench.report.numbers import with_error
+from likely.workbench.report.verdict import compact
 
 KINDS = {
     "real": "normal",
     "positive": "lognormal",
+    "nonnegative": "hurdle_lognormal",
     "count": "negative_binomial",
     "binary": "bernoulli",
     "classes": "categorical",
@@ -19,20 +21,22 @@ KINDS = {
 
 def problem_of(kind: str, n: int, d: int, effort: str = "normal") -> Problem:
     c = {"binary": 2, "classes": 5}.get(kind, 0)
-    return Problem(kind, KINDS[kind], n, d, effort, 0, (), c)
+    zeros = n // 2 if kind == "nonnegative" else 0
+    return Problem(kind, KINDS[kind], n, d, effort, 0, (), c, zeros=zeros)
 
 
 def inner(estimator):
     """The estimator inside a wrapper of targets or votes."""
     for name in ("regressor", "classifier"):
-        estimator = getattr(estimator, name, estimator)
+        while hasattr(estimator, name):
+            estimator = getattr(estimator, name)
     return estimator
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_candidate_is_built_for_every_kind(kind):
     candidates = candidates_for(kind, ())
-    assert len(candidates) == len(CANDIDATES)
+    assert candidates == [c for c in CANDIDATES if kind in c.kinds]
     for candidate in candidates:
         problem = problem_of(kind, 300, 6)
         built = candidate.build(problem)
@@ -40,16 +44,21 @@ def test_every_candidate_is_built_for_every_kind(kind):
         assert repr(built) == repr(candidate.build(problem))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "nonnegative"])
 @pytest.mark.parametrize("effort", ["quick", "normal"])
 def test_many_rows_make_models_smaller(kind, effort):
     problem = problem_of(kind, 100_000, 87, effort)
     build = {candidate.name: candidate.build for candidate in CANDIDATES}
     forest = inner(build["forest"](problem))
-    tried = problem.d**0.5 if problem.is_class else problem.d * forest.max_features
-    cost = forest.n_estimators * costs.tree(forest.max_samples or problem.n, tried)
-    assert cost <= 1.01 * problem.budget
-    assert forest.n_estimators >= 30
+    if isinstance(forest, str):  # the dispersion of so many counts alone takes longer
+        assert (kind, effort) == ("count", "quick")
+        assert "cost" in forest
+    else:
+        tried = problem.d**0.5 if problem.is_class else problem.d * forest.max_features
+        rows = forest.max_samples or problem.n
+        cost = forest.n_estimators * costs.tree(rows, tried, problem.classes)
+        assert cost <= 1.01 * problem.budget
+        assert forest.n_estimators >= 30
     assert "cost" in build["neighbors"](problem)
     machine = build["svm"](problem)
     if not isinstance(machine, str):
@@ -63,8 +72,10 @@ def test_many_rows_make_models_smaller(kind, effort):
 def test_networks_are_ensembles():
     built = {kind: CANDIDATES[-1].build(problem_of(kind, 300, 6)) for kind in KINDS}
     assert all(inner(model).n_members == 4 for model in built.values())
-    assert built["count"].family == "negative_binomial"
-    assert isinstance(built["positive"], lk.LogTarget)
+    assert inner(built["count"]).family == "negative_binomial"
+    assert isinstance(built["positive"], lk.BoundedTarget)
+    assert isinstance(built["positive"].regressor, lk.LogTarget)
+    assert isinstance(built["nonnegative"], lk.HurdleTarget)
 
 
 def test_an_unknown_model_is_a_sentence():
@@ -76,10 +87,10 @@ def test_an_unknown_model_is_a_sentence():
     ("value", "error", "shown"),
     [
         (5.39291, 0.03512, "5.393 ± 0.035"),
-        (123456.7, 98.0, "123457 ± 98"),
-        (1.5, 0.0, "1.5"),
-        (0.5, None, "0.5"),
-        (2e9, 1e8, "2e+09 ± 1e+08"),
+        (123456.7, 98.0, "123,457 ± 98"),
+        (1.5, 0.0, "1.50"),
+        (0.5, None, "0.500"),
+        (2e9, 1e8, "2.00B ± 100M"),
         (None, None, ""),
     ],
 )

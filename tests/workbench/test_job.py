@@ -52,7 +52,7 @@ def result(houses, tmp_path_factory):
     return lk.workbench.run(houses, "price", drop=["fee"], out=out, **LINEAR_ONLY), out
 
 
-def test_the_folder_of_a_run(result):
+def test_the_folder_of_a_run(result, houses):
     found, out = result
     names = {path.name for path in out.iterdir()}
     assert names == {
@@ -60,14 +60,15 @@ def test_the_folder_of_a_run(result):
         "timing.json",
     }  # fmt: skip
     report = json.loads((out / "report.json").read_text())
-    assert report == found.report
+    assert report == found.report.to_dict()
     assert report["winner"]["name"] == "linear"
     assert report["winner"]["scores"]["r2"] > 0.8
     assert 0.84 < report["winner"]["coverage"] < 0.96
     lines = (out / "predictions.csv").read_text().splitlines()
-    assert lines[0] == "row,fold,y,mean,low,high"
+    assert lines[0] == "row,id,fold,y,mean,low,high,nats"
+    assert lines[1].split(",")[1] == houses["id"][0].as_py()  # the key of the row
     assert len(lines) == 241
-    y, mean, low, high = np.loadtxt(lines[1:], delimiter=",", usecols=(2, 3, 4, 5)).T
+    y, mean, low, high = np.loadtxt(lines[1:], delimiter=",", usecols=(3, 4, 5, 6)).T
     assert np.mean((low <= y) & (y <= high)) == pytest.approx(
         report["winner"]["coverage"]
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from likely.core.checks import InputError
+from likely.core.checks import InputError, suggestion
 
 
 def store(estimator: Any, arguments: Mapping[str, Any]) -> None:
@@ -43,7 +43,9 @@ def one_of(name: str, value: Any, known: Iterable[str]) -> Any:
     """A setting that has to be one of a few words."""
     known = list(known)
     if value not in known:
-        raise InputError(f"{name} is {value!r}; give one of {', '.join(known)}.")
+        raise InputError(
+            f"{name} is {value!r}; {suggestion(value, known, 'give one of')}"
+        )
     return value
 
 

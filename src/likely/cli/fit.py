@@ -1,25 +1,26 @@
 """`likely fit`, `resume` and `report`: a run with a progress bar on stderr."""
 
-import json
 import shlex
 import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from likely.cli.interrupt import prompt_interrupt
-from likely.core.checks import InputError
 from likely.core.host import tune_host
 from likely.core.progress import Bar
 from likely.workbench import Result, Spec, resume, run_spec
 from likely.workbench.job import WORK_FOLDER
 from likely.workbench.ladder import Event
 
+STDIN = "-"
+"""The name of the data that come from stdin."""
+
 
 def run_with_progress(spec: Spec, out: Path) -> Result:
     """Run a spec with a progress bar."""
-    return _with_progress(partial(run_spec, spec, out=out), out)
+    source = sys.stdin.buffer.read() if spec.data == STDIN else None
+    return _with_progress(partial(run_spec, spec, source, out=out), out)
 
 
 def resume_with_progress(folder: Path) -> Result:
@@ -28,12 +29,12 @@ def resume_with_progress(folder: Path) -> Result:
 
 
 def _with_progress(start: Callable[..., Result], out: Path) -> Result:
-    """A run with a bar of models and folds, with the last loss; silent off a terminal."""
+    """A run with a bar of models and folds, with the best model of the first fold."""
     tune_host()
     shown, text = sys.stderr.isatty(), "reading the table"
     bar = Bar(description=text, enabled=shown, transient=True)
     with prompt_interrupt(partial(stopped, out)), bar:
-        return start(notify=partial(_show, bar))
+        return start(notify=Shown(bar))
 
 
 def stopped(out: Path) -> str:
@@ -43,28 +44,32 @@ def stopped(out: Path) -> str:
     return "stopped before there was anything to continue; start again."
 
 
-def _show(bar: Bar, event: Event) -> None:
-    """Show a step of the run."""
-    if event.kind == "start":
-        bar.update(completed=0, total=event.total)
-    elif event.kind == "fit":
-        bar.update(description=f"{event.model}, fold {event.fold + 1}")
-    elif event.kind == "done":
-        bar.update(advance=1, detail=f"last: {event.loss:.4f} nats")
-    elif event.kind == "skip":
-        bar.update(advance=1)
-    else:
-        bar.update(description=event.text)
+class Shown:
+    """Shows the steps of a run: a bar on a terminal, elsewhere one line as first answer."""
 
+    def __init__(self, bar: Bar):
+        self.bar, self.first = bar, {}
 
-def read_report(folder: Path) -> dict[str, Any]:
-    """The report of a finished run."""
-    path = folder / "report.json"
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        unfinished = (folder / "spec.toml").exists()
-        also = f"; the run is unfinished: likely resume {folder}" if unfinished else "."
-        raise InputError(f"{folder} holds no report{also}") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({error}).") from error
+    def __call__(self, event: Event) -> None:
+        """Show a step."""
+        bar = self.bar
+        if event.kind == "start":
+            bar.update(completed=0, total=event.total)
+        elif event.kind == "fit":
+            bar.update(description=f"{event.model}, fold {event.fold + 1}")
+        elif event.kind == "done":
+            self._done(event)
+        elif event.kind == "skip":
+            bar.update(advance=1)
+        else:
+            bar.update(description=event.text)
+
+    def _done(self, event: Event) -> None:
+        if event.fold == 0:
+            self.first[event.model] = event.loss
+            if len(self.first) == 2 and not self.bar.enabled:
+                both = ", ".join(f"{k} {v:.3g}" for k, v in self.first.items())
+                print(f"first fold: {both} nats per row", file=sys.stderr)
+        best = min(self.first, key=lambda name: self.first[name], default="")
+        detail = best and f"best of the first fold: {best}, {self.first[best]:.3g} nats"
+        self.bar.update(advance=1, detail=detail)

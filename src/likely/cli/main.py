@@ -6,6 +6,8 @@ scikit-learn.
 """
 
 import json
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +17,7 @@ import typer
 from typer.main import get_current_context
 
 from likely import __version__
+from likely.cli.interrupt import prompt_interrupt
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -29,7 +32,9 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite an earlier resul
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Data = Annotated[
     str,
-    typer.Argument(help="CSV, TSV, Parquet or Arrow file, or the name of a data set."),
+    typer.Argument(
+        help="CSV, TSV, Excel, JSON, Parquet or Arrow file, - for stdin, or a data set."
+    ),
 ]
 Coverage = Annotated[float, typer.Option(help="Coverage of intervals and sets.")]
 
@@ -83,6 +88,9 @@ def fit(
     time: Annotated[
         str, typer.Option(help="Column of times: the past predicts the future.")
     ] = "",
+    event: Annotated[
+        str, typer.Option(help="Column of events: 1 happened at that time, 0 not yet.")
+    ] = "",
     spec: Annotated[
         Path | None, typer.Option(help="Repeat the run of a spec.toml file.")
     ] = None,
@@ -115,6 +123,7 @@ def fit(
                 weight=weight,
                 groups=groups,
                 time=time,
+                event=event,
             )
         result = run_with_progress(settings, out)
     _show_run(result, out, as_json)
@@ -140,13 +149,25 @@ def report(
 ) -> None:
     """Show the result of a run."""
     with _errors_as_sentences():
-        from likely.cli.fit import read_report
-        from likely.workbench.result import compact, ladder_rows, verdict
+        from likely.workbench.runs import read_report
 
         found = read_report(folder)
-    _print(found, compact(ladder_rows(found)), as_json)
+    _show_report(found, folder, as_json)
+
+
+@app.command()
+def compare(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of finished runs.")],
+    as_json: Json = False,
+) -> None:
+    """Compare finished runs with the first, on the same held-out rows if they can be."""
+    with _errors_as_sentences():
+        from likely.workbench.runs import compare as compared
+
+        found = compared(*folders)
+    _print(found.to_dict(), found.rows, as_json)
     if not as_json:
-        _print_lines(*verdict(found), f"the report: {folder / 'report.html'}")
+        _print_lines(*found.sentences)
 
 
 @app.command()
@@ -157,6 +178,13 @@ def predict(
     data: Data,
     *,
     coverage: Coverage = 0.9,
+    key: Annotated[
+        str,
+        typer.Option(help="Column that names the rows [an identifier, or numbers]."),
+    ] = "",
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Tell which columns matter for each row.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="CSV file [stdout].")] = None,
     force: Force = False,
     as_json: Json = False,
@@ -167,7 +195,9 @@ def predict(
     with _errors_as_sentences():
         from likely.cli.predict import predictions
 
-        text = predictions(model, data, coverage, as_json)
+        text = predictions(
+            model, data, coverage, key=key, explained=explain, as_json=as_json
+        )
         if out is not None:
             out.write_text(text, encoding="utf-8")
     if out is None:
@@ -234,18 +264,30 @@ def _check_alone(name: str, allowed: tuple[str, ...]) -> None:
 
 
 def _show_run(result: Any, out: Path, as_json: bool) -> None:
-    from likely.workbench.result import compact
+    _show_report(result.report, out, as_json)
 
-    _print(result.report, compact(result.rows), as_json)
-    if not as_json:
-        skipped, target = result.report.get("skipped", {}), result.report["target"]
-        _print_lines(
-            *(f"left out: {label}, because {why}." for label, why in skipped.items()),
-            f"{target['name']} is {target['kind']}, because {target['reason']}; "
-            f"family {target['family']} (change it with --family).",
-            *result.verdict,
-            f"the report: {out / 'report.html'}",
-        )
+
+def _show_report(report: Any, folder: Path, as_json: bool) -> None:
+    """Print the comparison of models, the verdict and the findings of a report."""
+    from likely.workbench.report import verdict
+
+    if as_json:
+        typer.echo(report.to_json(), nl=False)
+        return
+    _print({}, verdict.compact(verdict.ladder_rows(report)), as_json)
+    target = report.target
+    _print_lines(
+        *(
+            f"left out: {label}, because {why}."
+            for label, why in report.skipped.items()
+        ),
+        *verdict.shrunk_lines(report),
+        f"{target.name} is {target.kind}, because {target.reason}; family "
+        f"{target.family} (change it with --family).",
+        *verdict.verdict(report),
+        *verdict.findings_lines(report),
+        f"the report: {folder / 'report.html'}",
+    )
 
 
 def _print_lines(*lines: str) -> None:
@@ -267,8 +309,12 @@ def _check_free(out: Path, force: bool) -> None:
 
 @contextmanager
 def _errors_as_sentences() -> Iterator[None]:
+    """Show an error as a sentence, and warnings not at all unless Python is asked for them."""
     try:
-        yield
+        with prompt_interrupt(lambda: "stopped."), warnings.catch_warnings():
+            if not sys.warnoptions:
+                warnings.simplefilter("ignore")
+            yield
     except typer.Exit:
         raise
     except KeyboardInterrupt:
@@ -298,7 +344,7 @@ def _print(result: dict, rows: list[dict], as_json: bool) -> None:
     cells = [[_cell(value) for value in row.values()] for row in rows]
     for name, column in zip(rows[0], zip(*cells, strict=True), strict=True):
         text = any(letter.isalpha() for cell in column for letter in cell)
-        table.add_column(name, justify="left" if text else "right")
+        table.add_column(name, justify="left" if text else "right", no_wrap=not text)
     for row in cells:
         table.add_row(*row)
     Console(markup=False, highlight=False).print(table)

@@ -1,6 +1,7 @@
 """Errors as sentences: what is wrong, where, what to do; raised before tracing."""
 
-from collections.abc import Iterable
+import difflib
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
@@ -9,16 +10,43 @@ from jax.core import Tracer
 
 from likely.typing import Batch
 
+MAX_NAMES_LISTED = 40
+MIN_SIMILARITY = 0.6
+"""How similar a name has to be to be suggested: 1 is equal."""
+
 
 class InputError(ValueError):
     """Data or settings that cannot be used: the message says what, where, why."""
 
 
 def check_choice(name: str, value: Any, known: Iterable[str]) -> None:
-    """Refuse a setting that is not one of a few words."""
+    """Refuse a setting that is not one of a few words, and suggest the nearest one."""
     known = list(known)
     if value not in known:
-        raise InputError(f"{name} is {value!r}; give one of {', '.join(known)}.")
+        near = suggestion(value, known, "give one of")
+        raise InputError(f"{name} is {value!r}; {near}")
+
+
+def suggestion(name: Any, known: Sequence[str], otherwise: str) -> str:
+    """The end of a sentence about a name that is not known: the nearest one, and all.
+
+    Args:
+        name: what was given.
+        known: the names that there are.
+        otherwise: the words before the list of all names.
+    """
+    shown = ", ".join(known[:MAX_NAMES_LISTED])
+    more = len(known) - MAX_NAMES_LISTED
+    listed = f"{otherwise} {shown}{f' and {more} more' if more > 0 else ''}"
+    near = nearest(name, known) if isinstance(name, str) else None
+    return f"{listed}." if near is None else f"{listed}; did you mean {near!r}?"
+
+
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """The most similar of some names, whatever is upper and lower case; None if none is."""
+    lower = {known_name.lower(): known_name for known_name in reversed(known)}
+    found = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=MIN_SIMILARITY)
+    return lower[found[0]] if found else None
 
 
 def concrete(tree: Any) -> bool:

@@ -8,6 +8,8 @@ whole or in chunks. Of those left the first is taken, in the order of `READINGS`
     -12                   integer; not 007 nor 30 digits, which are codes: text
     1.5, 2e-3, inf        number; 1,5 where semicolons separate the columns
     2024-02-29            date, in the ISO form and a few others
+    $1,234.50             number in a form of its own, see `readings.forms`
+    25-34                 range, see `readings.brackets`
     anything              text
 """
 
@@ -17,6 +19,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute
+
+from likely.data.errors import Misfit
+from likely.data.readings.brackets import parse_halves, read_ranges
+from likely.data.readings.forms import parse_form, read_form
 
 pc: Any = pyarrow.compute  # its functions are made at import, unseen by type checkers
 
@@ -46,15 +52,10 @@ PROBE_CELLS = 64
 """The number of cells that a reading is tried on first."""
 
 
-class Misfit(ValueError):
-    """A cell that a reading does not fit."""
-
-
 def _integer(cells: pa.Array) -> pa.Array:
     whole = pc.cast(cells, pa.int64())
-    padded = pc.and_(pc.starts_with(cells, "0"), pc.greater(pc.binary_length(cells), 1))
-    if pc.any(padded).as_py():
-        raise Misfit("written with leading zeros")
+    if _has_codes(cells):
+        raise Misfit("digits that are codes")
     return whole
 
 
@@ -130,13 +131,29 @@ READINGS: dict[str, Callable[[pa.Array], pa.Array]] = {
 }
 
 
+def is_reading(name: str) -> bool:
+    """Whether this is the name of a reading."""
+    return name in READINGS or bool(parse_form(name) or parse_halves(name))
+
+
+def _reader(name: str) -> Callable[[pa.Array], pa.Array]:
+    if name in READINGS:
+        return READINGS[name]
+    form, halves = parse_form(name), parse_halves(name)
+    if form is not None:
+        return lambda cells: read_form(cells, form)
+    if halves is not None:
+        return lambda cells: read_ranges(cells, halves)
+    raise KeyError(name)
+
+
 def convert(cells: pa.Array, reading: str) -> pa.Array:
     """The values of text cells, by one reading.
 
     Raises:
         Misfit: when a cell cannot be read so.
     """
-    read = READINGS[reading]
+    read = _reader(reading)
     try:
         return read(cells)
     except (pa.ArrowInvalid, Misfit):
@@ -221,6 +238,10 @@ def choose(readings: Sequence[str]) -> str:
     first = readings[0]
     if "integer" in readings and first != "integer":
         return "number"  # no text is a boolean and an integer: all cells are missing
-    if any(pair[0] == first and pair[1] in readings for pair in AMBIGUOUS):
-        return "text"
-    return first
+    return "text" if is_ambiguous_date(readings) else first
+
+
+def is_ambiguous_date(readings: Sequence[str]) -> bool:
+    """Whether dates could be read with the day or with the month first."""
+    first = readings[0]
+    return any(pair[0] == first and pair[1] in readings for pair in AMBIGUOUS)

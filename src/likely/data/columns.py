@@ -11,7 +11,9 @@ import pyarrow.compute
 from pyarrow import types
 
 from likely.core.checks import InputError
-from likely.data.cells import READINGS, TIMESTAMP, Misfit, convert, first_misfit
+from likely.data.cells import READINGS, TIMESTAMP, convert, first_misfit
+from likely.data.errors import Misfit
+from likely.data.readings.evidence import Evidence, conclude
 
 pc: Any = pyarrow.compute  # its functions are made at import, unseen by type checkers
 NESTED = (
@@ -76,7 +78,7 @@ def as_timestamps(column: Any, name: str) -> np.ndarray:
 
 def _read(column: Any, name: str, reading: str) -> Any:
     """The values of a column of text: numbers or booleans, or dates in any form."""
-    text = _strings(column)
+    text = strings(column)
     return convert(text, fitting(text, name, reading))
 
 
@@ -88,7 +90,7 @@ def fitting(column: Any, name: str, reading: str) -> str:
         name: of the column.
         reading: which is tried first: "number", or "date iso".
     """
-    text = _strings(column)
+    text = strings(column)
     also = "date" if reading.startswith("date") else "boolean"
     for form in (reading, *(form for form in READINGS if form.startswith(also))):
         try:
@@ -96,6 +98,12 @@ def fitting(column: Any, name: str, reading: str) -> str:
         except Misfit:
             continue
         return form
+    if reading == "number":
+        evidence = Evidence()
+        evidence.add(text)
+        found = conclude(evidence)
+        if found.reading != "text":
+            return found.reading
     row = first_misfit(text, reading)
     shown = str(text[row])[:40]
     what = reading.partition(" ")[0]
@@ -105,7 +113,7 @@ def fitting(column: Any, name: str, reading: str) -> str:
     )
 
 
-def _strings(column: Any) -> pa.Array:
+def strings(column: Any) -> pa.Array:
     """Text as one array of ordinary strings, with empty strings as missing values."""
     text = pc.cast(column, pa.string())
     text = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text

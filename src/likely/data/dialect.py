@@ -1,4 +1,4 @@
-"""How a text table is written: its encoding, its delimiter, its header.
+"""How a text table is written: its encoding, its delimiter, its title, its header.
 
 Everything is detected from the first few megabytes and can be overridden. Unusual
 guesses are kept as sentences in `notes`.
@@ -7,21 +7,19 @@ guesses are kept as sentences in `notes`.
 import codecs
 import csv
 import io
-import stat
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
-import pyarrow as pa
-
 from likely.data.cells import is_number
 from likely.data.errors import table_error
+from likely.data.formats.content import Content
 
 SAMPLE_BYTES = 1 << 22
 """The length of the text from which the dialect is detected."""
-MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
 BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, whose mark it begins with
@@ -30,6 +28,9 @@ BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 DELIMITERS = ",;\t|"
+SEPARATOR_LINE = re.compile(r"\"?sep=(.)\"?\s*$", re.I)
+"""A first line by which Excel is told the delimiter."""
+MAX_TITLE_ROWS, MAX_ROWS_LOOKED_AT = 20, 60
 CONTROL_BYTES = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1b"))
 
 
@@ -42,36 +43,58 @@ class Dialect(NamedTuple):
     """Whether the first row holds the names."""
     delimiter: str = ","
     encoding: str = "utf-8"
-    compression: str | None = None
     notes: tuple[str, ...] = ()
-
-
-def open_bytes(path: str | PathLike, compression: str | None) -> pa.NativeFile:
-    """The bytes of a file, decompressed."""
-    file = pa.OSFile(str(path))
-    return file if compression is None else pa.CompressedInputStream(file, compression)
+    skip: int = 0
+    """How many lines precede the table: titles, and Excel's sep=;"""
 
 
 def sniff(
-    path: str | PathLike,
+    content: Content,
     *,
     encoding: str | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
+    names: Sequence[str] = (),
 ) -> Dialect:
     """The dialect of a text table; what is not given is detected.
 
+    Args:
+        content: the bytes of the table.
+        encoding: of the text.
+        delimiter: between the columns.
+        header: whether the first row holds names.
+        names: columns that the table is known to have.
+
     Raises:
-        TableError: when the file is empty, not text, or not a file.
+        TableError: when the file is empty or not text.
     """
     notes: list[str] = []
-    sample, compression = _sample(path)
+    path, sample = content.path, content.head(SAMPLE_BYTES)
     if encoding is None:
         encoding = _encoding(path, sample, notes)
     text = _decode(path, sample, encoding)
+    told = SEPARATOR_LINE.match(text.partition("\n")[0])
+    skip = int(told is not None)
+    if told is not None:
+        text = text.partition("\n")[2]
+        delimiter = delimiter or told[1]
+        notes.append(f"the first line says that {told[1]!r} separates the columns")
     if delimiter is None:
         tabbed = {".tsv", ".tab"} & set(Path(path).suffixes)
         delimiter = "\t" if tabbed else _delimiter(text)
+    found = _header_with(names, text, delimiter)
+    if found is not None:
+        delimiter, lines = found
+        header = True
+    else:
+        lines = 0 if header is False else _title_lines(text, delimiter)
+    blank = next((i for i, row in _numbered(text, delimiter) if row), 0)
+    if lines > blank:
+        counted = "1 line" if lines == 1 else f"{lines} lines"
+        notes.append(f"left out {counted} above the names of the columns")
+    lines = max(lines, blank)
+    skip += lines
+    text = "".join(io.StringIO(text, newline="").readlines()[lines:]) if lines else text
     rows = _rows(text, delimiter)
     first, second = next(rows, None), next(rows, None)
     if first is None:
@@ -83,35 +106,8 @@ def sniff(
     if header and second is None and len(sample) < SAMPLE_BYTES:
         raise table_error(path, "has a header but no rows; give some.")
     cells = first if header else [""] * len(first)
-    names = _unique(cells, notes)
-    return Dialect(names, header, delimiter, encoding, compression, tuple(notes))
-
-
-def check_file(path: str | PathLike) -> None:
-    """Refuse what is not an ordinary, non-empty file."""
-    try:
-        found = Path(path).stat()
-    except (OSError, ValueError) as error:
-        raise table_error(path, f"cannot be opened ({error}).") from error
-    if stat.S_ISDIR(found.st_mode):
-        raise table_error(path, "is a folder; give a file in it.")
-    if not stat.S_ISREG(found.st_mode):
-        raise table_error(path, "is a device or a pipe; write it to a file first.")
-    if not found.st_size:
-        raise table_error(path, "is empty; give a table with at least one row.")
-
-
-def _sample(path: str | PathLike) -> tuple[bytes, str | None]:
-    """The first bytes, decompressed, and the compression that their magic names."""
-    try:
-        with open(path, "rb") as file:
-            head = file.read(4)
-        kinds = (kind for magic, kind in MAGIC.items() if head.startswith(magic))
-        compression = next(kinds, None)
-        with open_bytes(path, compression) as file:
-            return file.read(SAMPLE_BYTES), compression
-    except (OSError, pa.ArrowException) as error:
-        raise table_error(path, f"cannot be read ({error}); is it whole?") from error
+    unique = _unique(cells, notes)
+    return Dialect(unique, header, delimiter, encoding, tuple(notes), skip)
 
 
 def _encoding(path: str | PathLike, sample: bytes, notes: list[str]) -> str:
@@ -153,6 +149,65 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
         yield from (row for row in reader if row)
+    except csv.Error:
+        return
+
+
+def _header_with(
+    names: Sequence[str], text: str, delimiter: str
+) -> tuple[str, int] | None:
+    """The delimiter, and the lines before the first row that has all these names."""
+    for sign in dict.fromkeys((delimiter, *DELIMITERS)) if names else ():
+        for row, (line, cells) in enumerate(_numbered(text, sign)):
+            if row > MAX_TITLE_ROWS:
+                break
+            if set(names) <= {cell.strip() for cell in cells}:
+                return sign, line
+    return None
+
+
+def _title_lines(text: str, delimiter: str) -> int:
+    """How many lines above the header are a title: they have few cells.
+
+    A row of names fills more than half of the columns. What precedes it is a title where
+    an empty line separates the two, or where it fills fewer and the names are words.
+    """
+    numbered = _numbered(text, delimiter)
+    rows = [row for _, row in zip(range(MAX_ROWS_LOOKED_AT), numbered, strict=False)]
+    widths = Counter(len(cells) for _, cells in rows if any(cells))
+    width = max(widths, key=lambda w: (widths[w], w), default=1)
+    for i, (line, cells) in enumerate(rows[: MAX_TITLE_ROWS + 1]):
+        filled = [cell.strip() for cell in cells if cell.strip()]
+        if len(cells) != width or (2 * len(filled) <= width and not _is_blank(cells)):
+            if cells and not cells[0].strip():
+                return 0  # an index without a name
+            continue
+        if _is_blank(cells):
+            continue
+        above = [row for _, row in rows[:i]]
+        titles = [row for row in above if not _is_blank(row)]
+        if width < 2 or not titles:
+            return 0
+        separated = _is_blank(above[-1])
+        short = all(2 * sum(map(bool, row)) <= width for row in titles)
+        words = len(set(filled)) == width and not any(map(is_number, filled))
+        padded_pair = width == 2 and any(len(row) == 2 for row in titles)
+        return line if separated or (short and words and not padded_pair) else 0
+    return 0
+
+
+def _is_blank(cells: Sequence[str]) -> bool:
+    return not any(cell.strip() for cell in cells)
+
+
+def _numbered(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a sample, blank ones too, each with the number of lines before it."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    line = 0
+    try:
+        for row in reader:
+            yield line, row
+            line = reader.line_num
     except csv.Error:
         return
 

@@ -13,6 +13,10 @@ class TableError(InputError):
     """A file that cannot be read as a table."""
 
 
+class Misfit(ValueError):
+    """A cell that a reading does not fit."""
+
+
 class DownloadError(InputError):
     """Data that could not be fetched, or that are not what they should be."""
 
@@ -33,9 +37,17 @@ def table_error(
     return TableError(f"{', '.join(place)}: {problem}")
 
 
-def check_expansion(path: str | PathLike, size: int) -> None:
-    """Refuse a small file that becomes very large when it is read whole."""
-    if size > MAX_BYTES and size > MAX_EXPANSION * Path(path).stat().st_size:
+def check_expansion(path: str | PathLike, size: int, stored: int | None = None) -> None:
+    """Refuse a small file that becomes very large when it is read whole.
+
+    Args:
+        path: the file.
+        size: its bytes once it is read.
+        stored: its bytes as it is stored; those of the file where None.
+    """
+    if size <= MAX_BYTES:
+        return
+    if size > MAX_EXPANSION * (Path(path).stat().st_size if stored is None else stored):
         raise table_error(
             path,
             f"becomes more than {MAX_EXPANSION} times as large when it is read; if you trust "

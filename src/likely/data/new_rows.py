@@ -8,7 +8,6 @@ a cell that cannot be read so is named. A prediction then depends on its own row
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,10 +16,11 @@ import pyarrow.compute
 from pyarrow import types
 
 from likely.core.checks import InputError
-from likely.data.cells import Misfit, convert, first_misfit
+from likely.data.cells import convert, first_misfit
 from likely.data.columns import fitting, is_text, is_timestamps, written
-from likely.data.dialect import DELIMITERS
+from likely.data.errors import Misfit
 from likely.data.frames import to_arrow
+from likely.data.readings.forms import Form, parse_form
 from likely.data.schema import Column, Schema, unknown_column
 from likely.data.table_file import TableFile, open_table
 from likely.data.text_table import TextTable
@@ -53,10 +53,21 @@ def readings_of(frame: pa.Table, file: TableFile | None = None) -> dict[str, str
     """
     if isinstance(file, TextTable):
         found = file.readings()
-        comma = "number 1,5" in found.values()
-        whole = "number 1,5" if comma else "number"  # other rows may have fractions
-        return {k: whole if v == "integer" else v for k, v in found.items()}
+        plain = _plain_form(found)
+        return {k: plain if v in {"integer", "number"} else v for k, v in found.items()}
     return {field.name: _reading(field.type) for field in frame.schema}
+
+
+def _plain_form(readings: Mapping[str, str]) -> str:
+    """How plain numbers of a file are read: other rows may have fractions, or thousands."""
+    forms = [form for name in readings.values() if (form := parse_form(name))]
+    signs = {(form.decimal, form.group) for form in forms} - {(".", "")}
+    if "number" in readings.values():
+        signs = {sign for sign in signs if sign[0] == "."}
+    decimals, groups = ({sign[i] for sign in signs} - {""} for i in (0, 1))
+    if len(decimals) != 1 or len(groups) > 1:
+        return "number"
+    return Form(decimals.pop(), groups.pop() if groups else "").reading
 
 
 def _reading(kind: pa.DataType) -> str:
@@ -83,8 +94,8 @@ def read_new(
     """
     used = [column for column in schema if column.used]
     text = {column.name for column in used if column.reading == "text"}
-    if isinstance(source, str | PathLike):
-        frame = _file(Path(source), [column.name for column in used])
+    if isinstance(source, str | PathLike | bytes):
+        frame = _file(source, [column.name for column in used])
     else:
         frame = to_arrow(source, text=text)
     known = set(frame.column_names)
@@ -97,23 +108,13 @@ def read_new(
     )
 
 
-def _file(path: Path, names: list[str]) -> pa.Table:
-    """The table in a file; that of text with the delimiter that gives these columns."""
-    file = open_table(path)
+def _file(source: str | PathLike | bytes, names: list[str]) -> pa.Table:
+    """The table in a file; the header of one of text is the row with these names."""
+    file = open_table(source, names=names)
     if not isinstance(file, TextTable):
         return file.read()
-    for delimiter in DELIMITERS if set(names) - set(file.names) else ():
-        other = open_table(path, delimiter=delimiter, header=True)
-        if isinstance(other, TextTable) and not set(names) - set(other.names):
-            file = other
-            break
-    present = [name for name in file.names if name in set(names)]
-    return open_table(
-        path,
-        delimiter=file.dialect.delimiter,
-        header=file.dialect.header,
-        readings=dict.fromkeys(present, "text"),
-    ).read()
+    file.given = {name: "text" for name in file.names if name in set(names)}
+    return file.read()
 
 
 def _conform(values: Any, column: Column, levels: Sequence[str]) -> Any:
@@ -170,8 +171,7 @@ def _truth(cells: pa.Array, column: Column) -> pa.Array:
 def _refuse(cells: pa.Array, row: int, column: Column) -> NoReturn:
     """Say which cell cannot be read as its column was."""
     what, _, form = column.reading.partition(" ")
-    form = form if what == "date" and form != "iso" else ""
-    also = f" of the form {form}" if form else ""
+    also = f" of the form {form}" if form and what != "range" and form != "iso" else ""
     raise InputError(
         f"column {column.name!r} has {str(cells[row])[:40]!r} in row {row}, which is no "
         f"{what}{also}, as that column held when the model was fitted; correct the cell."

@@ -7,17 +7,17 @@
     date        a day, or a timestamp
     text        prose, or anything that no encoder can use
 
-A column may also be constant, or an identifier (a unique name of each row): neither
-says anything about other rows. Kinds are inferred with a reason and can be overridden.
+A column may also be constant, or an identifier (a name or number of the rows, or of
+entities that have several rows): neither says anything about other rows. Kinds are
+inferred with a reason and can be overridden.
 """
 
 import dataclasses
-import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from likely.core.checks import InputError
+from likely.core.checks import InputError, nearest, suggestion
 
 KINDS = ("number", "boolean", "code", "category", "date", "text")
 VERSION = 1
@@ -35,7 +35,7 @@ class Column:
     constant: bool = False
     """Whether it holds a single value and nothing is missing."""
     identifier: bool = False
-    """Whether each row has a unique value that only names it."""
+    """Whether it only names or numbers the rows, or entities that have several rows."""
     missing: int = 0
     """How many rows have no value."""
     distinct: int | None = None
@@ -121,10 +121,8 @@ class Schema:
         self.check(list(kinds))
         for name, kind in kinds.items():
             if kind not in KINDS:
-                raise InputError(
-                    f"column {name!r} cannot be {kind!r}; the kinds are "
-                    f"{', '.join(KINDS)}."
-                )
+                near = suggestion(kind, KINDS, "the kinds are")
+                raise InputError(f"column {name!r} cannot be {kind!r}; {near}")
 
         def given(column: Column) -> Column:
             if column.name not in kinds:
@@ -182,8 +180,8 @@ class Schema:
 
 def unknown_column(name: str, names: Sequence[str]) -> str:
     """The error sentence about a column that does not exist."""
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {_listed(names)}."
+    near = nearest(name, names)
+    hint = f"there are {_listed(names)}." if near is None else f"did you mean {near!r}?"
     return f"there is no column {name!r}; {hint}"
 
 

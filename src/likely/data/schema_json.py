@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from likely.core.checks import InputError
-from likely.data.cells import READINGS
+from likely.data.cells import is_reading
 from likely.data.schema import KINDS, VERSION, Column, Schema
 
 
@@ -40,7 +40,9 @@ def _column(entry: Any) -> Column:
     name = entry["name"]
     _need(isinstance(name, str) and isinstance(entry["reason"], str), "names")
     _need(entry["kind"] in KINDS, f"the kind of column {name!r}")
-    _need(entry["reading"] in {"", *READINGS}, f"the reading of column {name!r}")
+    reading = entry["reading"]
+    good = isinstance(reading, str) and (not reading or is_reading(reading))
+    _need(good, f"the reading of column {name!r}")
     flags = entry["constant"], entry["identifier"]
     _need(all(isinstance(flag, bool) for flag in flags), f"column {name!r}")
     counted = entry["distinct"] is None or _is_count(entry["distinct"])

@@ -7,9 +7,15 @@ from typing import Any
 import numpy as np
 
 from likely.data.columns import as_numbers
+from likely.data.entity_names import (
+    ENTITY,
+    MAX_ROWS_PER_ENTITY,
+    names_entities,
+    numbers_entities,
+    numbers_rows,
+)
 from likely.data.summary import MAX_FEW_VALUES, Summary
 
-NAMES_A_ROW = re.compile(r"(^|[_\W])(id|uuid|key|index|row)$|[a-z]I[dD]$", re.I)
 NAMES_A_CODE = re.compile(r"(^|[_\W])(zip|code|postcode|type|class|category)$", re.I)
 
 
@@ -48,6 +54,11 @@ class Numbers(Summary):
             self.consecutive &= bool((np.diff(x) == 1).all())
             self.last = float(x[-1])
 
+    def _are_entities(self, counts: Counter) -> bool:
+        """Whether the numbers name entities, by the column's name or by how often they are."""
+        named = names_entities(self.name, self.present, len(counts))
+        return named or numbers_entities(self.name, counts)
+
     def kind(self) -> tuple[str, str, bool]:
         """The kind by the values, and where they leave it open by the column's name."""
         if not self.whole:
@@ -55,14 +66,20 @@ class Numbers(Summary):
         counts = self.counts
         if counts is not None and set(counts) == {0, 1}:
             return "boolean", "only 0 and 1", False
-        if self.consecutive and self.present >= 10:
-            return "number", "whole numbers that count the rows", True
         unique = counts is None or len(counts) == self.present
-        if NAMES_A_ROW.search(self.name) and unique and self.present >= 10:
-            reason = "an identifier of the rows, by the name of the column"
+        if unique and self.low is not None:
+            ends = self.low, self.high
+            reason = numbers_rows(self.name, self.present, ends, self.consecutive)
+            if reason:
+                return "number", reason, True
+        if counts is not None and self._are_entities(counts):
+            reason = f"names {len(counts):,} entities that have several rows"
             return "number", reason, True
         if counts is None:
             return "number", "whole numbers, many different ones", False
+        repeats = self.present >= MAX_ROWS_PER_ENTITY * len(counts)
+        if repeats and len(counts) > 2 and ENTITY.search(self.name):
+            return "code", "whole numbers, identifiers by the name of the column", False
         if NAMES_A_CODE.search(self.name):
             return "code", "whole numbers, codes by the name of the column", False
         few = len(counts) <= MAX_FEW_VALUES and self.present >= 10 * len(counts)

@@ -6,6 +6,7 @@ import numpy as np
 
 from likely.data.cells import is_number
 from likely.data.columns import as_levels
+from likely.data.entity_names import names_entities
 from likely.data.summary import MAX_COUNTED, MAX_FEW_VALUES, Summary
 
 MAX_INSPECTED = 1000
@@ -46,6 +47,8 @@ class Text(Summary):
             return "text", "sentences that hardly repeat", False
         if different == self.present and self.present >= MAX_FEW_VALUES:
             return "text", "every row has a value of its own", True
+        if names_entities(self.name, self.present, different):
+            return "text", f"names {different:,} entities that have several rows", True
         if different * 2 > self.present >= MAX_FEW_VALUES:
             return "text", f"{different:,} different values, few repeat", False
         return "category", self._category_reason(), False

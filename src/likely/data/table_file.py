@@ -1,7 +1,8 @@
-"""Tables on disk: text, Parquet and Arrow, whole or in chunks.
+"""Tables on disk: text, Parquet, Arrow, Excel and JSON, whole or in chunks.
 
 The format is recognised by the first bytes, not by the name. Parquet and Arrow files
-are mapped into memory, so that what is not used costs nothing.
+are mapped into memory, so that what is not used costs nothing. A sheet of Excel and JSON
+records become text, which is read as that of any other file.
 """
 
 import contextlib
@@ -14,16 +15,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from likely.data.cells import MISSING
-from likely.data.dialect import check_file, sniff
+from likely.data.dialect import sniff
 from likely.data.errors import TableError, check_expansion, table_error
+from likely.data.formats.archive import unpacked
+from likely.data.formats.content import Content, content_of
+from likely.data.formats.excel import EXCEL, sheet_as_text
+from likely.data.formats.json_records import is_json, records_as_text
 from likely.data.text_table import TextTable
 
 CHUNK_ROWS = 1 << 16
 """The number of rows of a Parquet chunk."""
+SNIFFED_BYTES = 4096
+"""The bytes that tell the format."""
 MIN_CELL_BYTES = 4
 """The fewest bytes that a cell takes once it is read."""
-ZIP = b"PK\x03\x04"
-EXCEL = b"\xd0\xcf\x11\xe0"
 
 
 @runtime_checkable
@@ -51,11 +56,11 @@ class TableFile(Protocol):
         ...
 
 
-def read_table(path: str | PathLike, **options: Any) -> pa.Table:
+def read_table(path: str | PathLike | bytes, **options: Any) -> pa.Table:
     """A table from a file, as an Arrow table.
 
     Args:
-        path: CSV, TSV (gzip, bz2 and zstd too), Parquet, Arrow or Feather.
+        path: CSV, TSV, Parquet, Arrow, Feather, Excel or JSON records, compressed or not.
         **options: those of `open_table`.
 
     Raises:
@@ -73,7 +78,7 @@ def read_table(path: str | PathLike, **options: Any) -> pa.Table:
 
 
 def open_table(
-    path: str | PathLike,
+    path: str | PathLike | bytes,
     *,
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -81,32 +86,49 @@ def open_table(
     readings: Mapping[str, str] | None = None,
     missing: Sequence[str] = MISSING,
     ragged: str = "error",
+    names: Sequence[str] = (),
 ) -> TableFile:
     """A table on disk, for files larger than memory.
 
     Args:
-        path: CSV, TSV (gzip, bz2 and zstd too), Parquet, Arrow or Feather.
+        path: CSV, TSV, Parquet, Arrow, Feather, Excel (with `likely[excel]`) or JSON
+            records, one a line or in a list; gzip, bz2, zstd or a zip file of one of
+            them; or its bytes.
         encoding: of text; detected where None.
         delimiter: of text; detected where None.
         header: whether the first row of text holds names; detected where None.
         readings: how columns of text are read, such as `{"zip": "text"}`.
         missing: cells of text that stand for a missing value.
         ragged: "error" or "skip", for rows of text with too few or too many cells.
+        names: columns of text that the table is known to have, by which the header is
+            found.
     """
-    check_file(path)
-    try:
-        with open(path, "rb") as file:
-            head = file.read(8)
-    except OSError as error:
-        raise table_error(path, f"cannot be opened ({error}).") from error
+    content, notes = unpacked(content_of(path))
+    head = content.head(SNIFFED_BYTES)
     if head.startswith(b"PAR1"):
-        return ParquetTable(path)
+        return ParquetTable(content)
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
-        return ArrowTable(path)
-    if head.startswith((ZIP, EXCEL)):
-        raise table_error(path, "is a zip archive or Excel sheet; save it as CSV.")
-    dialect = sniff(path, encoding=encoding, delimiter=delimiter, header=header)
-    return TextTable(path, dialect, readings=readings, missing=missing, ragged=ragged)
+        return ArrowTable(content)
+    if head.startswith(EXCEL):
+        content, more = sheet_as_text(content)
+        notes, encoding, delimiter = (*notes, *more), "utf-8", ","
+    elif is_json(head):
+        content, header = records_as_text(content), True
+        encoding, delimiter = "utf-8", ","
+    dialect = sniff(
+        content, encoding=encoding, delimiter=delimiter, header=header, names=names
+    )
+    dialect = dialect._replace(notes=(*notes, *dialect.notes))
+    return TextTable(
+        content, dialect, readings=readings, missing=missing, ragged=ragged
+    )
+
+
+def _source(content: Content) -> pa.NativeFile:
+    """The file, mapped into memory, or what is in memory already or is decompressed."""
+    if content.memory is None and content.compression is None:
+        return pa.memory_map(str(content.path))
+    return pa.BufferReader(content.whole())
 
 
 class ParquetTable:
@@ -114,8 +136,9 @@ class ParquetTable:
 
     notes = ()
 
-    def __init__(self, path: str | PathLike):
-        self.path = path
+    def __init__(self, content: Content):
+        self.content, self.path = content, content.path
+        path = self.path
         with _sentences(path), self._open() as file:
             self.names = _checked_names(path, file.schema_arrow.names)
             if not file.metadata.num_rows:
@@ -131,11 +154,15 @@ class ParquetTable:
         """Read all rows."""
         with _sentences(self.path), self._open() as file:
             rows = file.metadata.num_rows
-            check_expansion(self.path, rows * len(self.names) * MIN_CELL_BYTES)
+            size = rows * len(self.names) * MIN_CELL_BYTES
+            check_expansion(self.path, size, self.content.stored)
             return _validated(file.read())
 
     def _open(self) -> pq.ParquetFile:
-        return pq.ParquetFile(str(self.path), memory_map=True)
+        content = self.content
+        if content.memory is None and content.compression is None:
+            return pq.ParquetFile(str(self.path), memory_map=True)
+        return pq.ParquetFile(_source(content))
 
 
 class ArrowTable:
@@ -143,14 +170,15 @@ class ArrowTable:
 
     notes = ()
 
-    def __init__(self, path: str | PathLike):
-        self.path = path
-        with _sentences(path), pa.memory_map(str(path)) as file:
+    def __init__(self, content: Content):
+        self.content, self.path = content, content.path
+        path = self.path
+        with _sentences(path), _source(content) as file:
             self.names = _checked_names(path, _reader(file).schema.names)
 
     def __iter__(self) -> Iterator[pa.Table]:
         """Iterate over the record batches of the file, mapped into memory."""
-        with _sentences(self.path), pa.memory_map(str(self.path)) as file:
+        with _sentences(self.path), _source(self.content) as file:
             for batch in _batches(_reader(file)):
                 yield _validated(pa.Table.from_batches([batch]))
 

@@ -16,8 +16,9 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from likely.data.dialect import Dialect, open_bytes
+from likely.data.dialect import Dialect
 from likely.data.errors import TableError, table_error
+from likely.data.formats.content import Content
 
 BLOCK_BYTES = 1 << 23
 """Bytes of text in a chunk; a row may not be longer."""
@@ -26,14 +27,19 @@ MAX_ROWS_SEARCHED = 2_000_000
 
 
 class TextCells(NamedTuple):
-    """The file of a text table, its dialect, and how its cells are read."""
+    """The content of a text table, its dialect, and how its cells are read."""
 
-    path: str | PathLike
+    content: Content
     dialect: Dialect
     missing: Sequence[str]
     """Cells that stand for a missing value."""
     ragged: str = "error"
     """What is done with rows of another length: "error" or "skip"."""
+
+    @property
+    def path(self) -> str | PathLike:
+        """The file, as errors call it."""
+        return self.content.path
 
     def chunks(
         self, columns: Sequence[str] | None = None
@@ -45,7 +51,7 @@ class TextCells(NamedTuple):
         """
         rows, last = 0, None
         try:
-            with open_bytes(self.path, self.dialect.compression) as file:
+            with self.content.open() as file:
                 for cells in self._open(file, columns, threads=True):
                     if len(cells):
                         yield rows, cells
@@ -58,15 +64,17 @@ class TextCells(NamedTuple):
             self._check_quotes(last, rows)
 
     def line(self, row: int) -> int | None:
-        """The line on which a row begins; the first row of the file is 1."""
-        encoding = self.dialect.encoding
-        with open_bytes(self.path, self.dialect.compression) as file:
+        """The line on which a row begins; the first row after the title is 1."""
+        encoding, skip = self.dialect.encoding, self.dialect.skip
+        with self.content.open() as file:
             text = io.TextIOWrapper(file, encoding, errors="replace", newline="")
             reader = csv.reader(text, delimiter=self.dialect.delimiter)
-            line = 1
+            line = skip + 1
             try:
+                for _ in range(skip):
+                    text.readline()
                 while 0 < row <= MAX_ROWS_SEARCHED:
-                    line = reader.line_num + 1
+                    line = skip + reader.line_num + 1
                     row -= bool(next(reader))
             except (csv.Error, StopIteration, OSError, UnicodeError):
                 return None
@@ -79,6 +87,7 @@ class TextCells(NamedTuple):
             read_options=pacsv.ReadOptions(
                 use_threads=threads,
                 block_size=BLOCK_BYTES,
+                skip_rows=self.dialect.skip,
                 column_names=list(names),
                 skip_rows_after_names=int(self.dialect.header),
                 encoding=self.dialect.encoding,
@@ -99,7 +108,7 @@ class TextCells(NamedTuple):
     def _located(self, error: Exception) -> TableError:
         """The error as a sentence; in one thread Arrow also counts the rows."""
         try:
-            with open_bytes(self.path, self.dialect.compression) as file:
+            with self.content.open() as file:
                 for _ in self._open(file, None, threads=False):
                     pass
         except (OSError, UnicodeError, pa.ArrowException) as again:
@@ -110,14 +119,14 @@ class TextCells(NamedTuple):
         return table_error(
             self.path,
             _sentence(message),
-            line=self.line(int(row[1])) if row else None,
+            line=self.line(int(row[1]) - self.dialect.skip) if row else None,
             column=self.dialect.names[int(column[1])] if column else None,
         )
 
     def _check_quotes(self, last: pa.RecordBatch, rows: int) -> None:
         """Refuse a last cell whose quote is never closed."""
         cell = last.column(last.num_columns - 1)[-1].as_py() or ""
-        if "\n" not in cell or self.dialect.compression:
+        if "\n" not in cell or self.content.compression or self.content.memory:
             return
         with Path(self.path).open("rb") as file:
             file.seek(max(0, Path(self.path).stat().st_size - 64))

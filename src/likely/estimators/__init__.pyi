@@ -8,19 +8,19 @@ from .kernels.linear_svc import LinearSVC as LinearSVC
 from .kernels.nystroem import Nystroem as Nystroem
 from .kernels.svc import SVC as SVC
 from .kernels.svr import SVR as SVR
-from .linear.collinearity import CollinearityWarning as CollinearityWarning
-from .linear.comparison import (
+from .linear.counts import (
+    NegativeBinomialRegressor as NegativeBinomialRegressor,
+    PoissonRegressor as PoissonRegressor,
+)
+from .linear.gamma import GammaRegressor as GammaRegressor
+from .linear.inference.collinearity import CollinearityWarning as CollinearityWarning
+from .linear.inference.comparison import (
     NatsDifference as NatsDifference,
     PartialEffect as PartialEffect,
     compare as compare,
     linearity_test as linearity_test,
     partial_effect as partial_effect,
 )
-from .linear.counts import (
-    NegativeBinomialRegressor as NegativeBinomialRegressor,
-    PoissonRegressor as PoissonRegressor,
-)
-from .linear.gamma import GammaRegressor as GammaRegressor
 from .linear.lasso import ElasticNet as ElasticNet, Lasso as Lasso
 from .linear.logistic import (
     LogisticRegression as LogisticRegression,
@@ -32,6 +32,7 @@ from .linear.null import (
     NullClassifier as NullClassifier,
     NullRegressor as NullRegressor,
 )
+from .linear.ordinal import OrdinalRegression as OrdinalRegression
 from .linear.perceptron import Perceptron as Perceptron
 from .linear.quantile import (
     LADRegressor as LADRegressor,
@@ -40,6 +41,8 @@ from .linear.quantile import (
 from .linear.robust import HuberRegressor as HuberRegressor
 from .linear.rounded import RoundedRegression as RoundedRegression
 from .linear.spline import SplineRegressor as SplineRegressor
+from .linear.survival import SurvivalRegression as SurvivalRegression
+from .linear.tweedie import TweedieRegressor as TweedieRegressor
 from .neighbors.nearest import (
     KNeighborsClassifier as KNeighborsClassifier,
     KNeighborsRegressor as KNeighborsRegressor,
@@ -61,7 +64,9 @@ from .wrappers.bagging import (
     BaggingClassifier as BaggingClassifier,
     BaggingRegressor as BaggingRegressor,
 )
+from .wrappers.bounded_target import BoundedTarget as BoundedTarget
 from .wrappers.count_target import CountTarget as CountTarget
 from .wrappers.frozen import FrozenFeatures as FrozenFeatures
+from .wrappers.hurdle_target import HurdleTarget as HurdleTarget
 from .wrappers.log_target import LogTarget as LogTarget
 from .wrappers.smoothed import SmoothedClassifier as SmoothedClassifier

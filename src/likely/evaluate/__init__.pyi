@@ -12,6 +12,7 @@ from .calibration import (
     temperature_scaled as temperature_scaled,
     uniformity as uniformity,
 )
+from .concordance import concordance as concordance
 from .conformal import (
     class_scores as class_scores,
     class_sets as class_sets,
@@ -24,6 +25,10 @@ from .conformal import (
 from .cross_validation import (
     cv_splits as cv_splits,
     training_weights as training_weights,
+)
+from .kaplan_meier import (
+    KaplanMeier as KaplanMeier,
+    kaplan_meier as kaplan_meier,
 )
 from .overlap import intersection_over_union as intersection_over_union
 from .roc import (
@@ -38,9 +43,11 @@ from .scores import (
     confusion as confusion,
     error_rate as error_rate,
     mean_score as mean_score,
+    median_levels as median_levels,
     paired_difference as paired_difference,
     pinball as pinball,
     r_squared as r_squared,
+    ranked_probability as ranked_probability,
     squared_error as squared_error,
 )
 from .splits import (

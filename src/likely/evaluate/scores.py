@@ -88,6 +88,25 @@ def brier(codes: Any, probs: Any, w: Any = None) -> Score:
     return mean_score(((probs - happened) ** 2).sum(1), w)
 
 
+def ranked_probability(codes: Any, probs: Any, w: Any = None) -> Score:
+    r"""The ranked probability score of levels in an order: 0 is perfect, 1 the worst.
+
+    $\frac{1}{c-1} \sum_{j<c} (P(Y \le j) - 1[y \le j])^2$: a probability far from the true
+    level costs more than one beside it.
+    """
+    codes, probs, w = coded(codes, probs, w)
+    levels = np.arange(probs.shape[1] - 1)
+    reached = np.cumsum(probs, axis=1)[:, :-1]
+    gap = reached - (codes[:, None] <= levels)
+    return mean_score((gap**2).sum(1) / max(len(levels), 1), w)
+
+
+def median_levels(probs: Float[np.ndarray, "n c"]) -> Float[np.ndarray, " n"]:
+    """The middle level of each row: the first with P(Y ≤ level) of at least one half."""
+    reached = np.cumsum(probs, axis=1)[:, :-1]
+    return (reached < 0.5 * (1 - 1e-12)).sum(1).astype(float)
+
+
 def confusion(codes: Any, probs: Any, w: Any = None) -> Float[np.ndarray, "c c"]:
     """The confusion matrix: the weight of rows by class and by most probable class."""
     codes, probs, w = coded(codes, probs, w)

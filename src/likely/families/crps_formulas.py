@@ -21,7 +21,9 @@ from likely.families.binomial import Binomial
 from likely.families.exponential import Exponential
 from likely.families.gamma import Gamma
 from likely.families.geometric import Geometric
+from likely.families.hurdle import Hurdle
 from likely.families.laplace import Laplace
+from likely.families.log_normal import LogNormal
 from likely.families.mixture import Mixture
 from likely.families.negative_binomial import NegativeBinomial
 from likely.families.normal import Normal
@@ -71,6 +73,28 @@ def crps_of_normals(
         pairs = _absolute(mu[:, :, None] - mu[:, None, :], both)
         spread[rows] = np.einsum("ni,nij,nj->n", w, pairs, w)
     return score - 0.5 * spread
+
+
+def crps_of_hurdle(zero: Rows, base: Any, y: Rows) -> Rows:
+    r"""The score of y that is 0 with some probability, else of a distribution X.
+
+    By that of X, E|X − y| − ½E|X − X'|, which is E[X] − ½E|X − X'| at 0.
+    """
+    rest, mean = 1 - zero, base.mean
+    apart = 2 * (mean - base.crps(np.zeros_like(y)))
+    near = base.crps(y) + 0.5 * apart
+    total = zero * np.abs(y) + rest * near
+    return total - zero * rest * mean - 0.5 * rest**2 * apart
+
+
+def _hurdle(dist: Any, y: Rows) -> Rows:
+    base = type(dist)(dist.family.family, dist.eta[:, 1:])
+    return crps_of_hurdle(expit(dist.eta[:, 0]), base, y)
+
+
+def _log_normal(dist: Any, y: Rows) -> Rows:
+    theta = dist.theta
+    return crps_of_log_normal(theta["loc"], theta["scale"], y)
 
 
 def crps_of_log_normal(loc: np.ndarray, scale: np.ndarray, y: Rows) -> Rows:
@@ -206,6 +230,7 @@ def _spread_of_counts(
 
 FORMULAS: dict[type, Callable[[Any, Rows], Rows]] = {
     Normal: _normal,
+    Hurdle: _hurdle,
     Laplace: _laplace,
     AsymmetricLaplace: _laplace,
     StudentT: _student,
@@ -215,6 +240,7 @@ FORMULAS: dict[type, Callable[[Any, Rows], Rows]] = {
     Bernoulli: _bernoulli,
     Poisson: _poisson,
     Binomial: _binomial,
+    LogNormal: _log_normal,
     NegativeBinomial: _negative_binomial,
     Geometric: _geometric,
 }

@@ -11,7 +11,7 @@ from numpyro import distributions
 from likely.core.numerics import bounded, largest, standardised
 from likely.core.rows import weighted_mean
 from likely.families.family import AbstractFamily
-from likely.families.links import column, positive, stack
+from likely.families.links import column, log_positive, positive, stack
 
 
 class Exponential(AbstractFamily):
@@ -58,6 +58,12 @@ class Exponential(AbstractFamily):
     def cdf(self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]) -> Float[Array, "*n"]:
         """The cdf 1 − e^(−λy)."""
         return -jnp.expm1(-positive(eta, 0) * jnp.maximum(y, 0.0))
+
+    def log_survival(
+        self, eta: Float[Array, "*n 1"], y: Num[Array, "*n"]
+    ) -> Float[Array, "*n"]:
+        """log P(Y > y) = −λy for y ≥ 0."""
+        return self.log_prob(eta, y) - log_positive(eta, 0)
 
     def quantile(
         self, eta: Float[Array, "*n 1"], q: Float[Array, "*n"]

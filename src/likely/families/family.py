@@ -31,6 +31,8 @@ class AbstractFamily(eqx.Module):
     """What to do where y is something else."""
     discrete: ClassVar[bool] = False
     """Whether y is a whole number, so that p(y | θ) is a probability."""
+    zeros: ClassVar[bool] = False
+    """Whether 0 has a probability while numbers above it have a density."""
     multivariate: ClassVar[bool] = False
     """Whether one observation is a vector."""
     n_outputs: ClassVar[int] = 1

@@ -17,6 +17,7 @@ from likely.families.categorical import Categorical
 from likely.families.compound import Mixed
 from likely.families.family import AbstractFamily
 from likely.families.mixture import Mixture
+from likely.families.ordinal import CumulativeLogit
 from likely.families.predictive import Predictive
 
 
@@ -51,6 +52,10 @@ def mix(
         yes: Any = logsumexp(log_expit(etas) + own, axis=0)
         no: Any = logsumexp(log_expit(-etas) + own, axis=0)
         return Predictive(family, yes - no, classes)
+    if isinstance(family, CumulativeLogit):
+        parts = [Predictive(family, eta).probs for eta in etas]
+        etas = np.log(np.maximum(parts, np.finfo(np.float64).tiny))
+        family = Categorical(family.n_eta + 1)
     if isinstance(family, Categorical):
         logs = etas - logsumexp(etas, axis=2, keepdims=True)
         sums: Any = logsumexp(logs + log_weights[:, None, None], axis=0)

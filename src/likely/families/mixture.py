@@ -51,6 +51,11 @@ class Mixture(AbstractFamily):
         return self.family.discrete
 
     @property
+    def zeros(self) -> bool:
+        """Whether 0 has a probability and numbers above it a density."""
+        return self.family.zeros
+
+    @property
     def needs(self) -> str:
         """What y has to be: that of the components."""
         return self.family.needs
@@ -153,6 +158,8 @@ class Mixture(AbstractFamily):
             return jnp.minimum(found, high)
         middle = jnp.clip(jnp.sum(jnp.exp(log_weights) * ends, -1), low, high)
         found = continuous_quantile(lambda y: self.cdf(eta, y), q, middle, low, high)
+        if self.zeros:
+            found = jnp.where(self.cdf(eta, low) >= q, low, found)
         return jnp.where(low < high, found, low)
 
     def mode(self, eta: Float[Array, "*n k"]) -> Float[Array, "*n"]:

@@ -22,6 +22,7 @@ from likely.families.bernoulli import Bernoulli
 from likely.families.categorical import Categorical
 from likely.families.crps_formulas import closed_crps
 from likely.families.family import AbstractFamily
+from likely.families.ordinal import CumulativeLogit
 from likely.families.outputs import outputs_of
 from likely.families.prediction import (
     BOTH,
@@ -105,7 +106,7 @@ class Predictive(AbstractPrediction):
     @property
     def probs(self) -> np.ndarray:
         """(n, c) class probabilities."""
-        if not isinstance(self.family, Bernoulli | Categorical):
+        if not isinstance(self.family, Bernoulli | Categorical | CumulativeLogit):
             raise AttributeError(
                 f"{type(self.family).__name__} has no classes; ask for cdf or quantile."
             )
@@ -151,7 +152,7 @@ class Predictive(AbstractPrediction):
     def _kind(self) -> str:
         """Whether y has a density, probabilities, or outputs of either."""
         kinds = {family.discrete for family in getattr(self.family, "families", ())}
-        if len(kinds) == 2:
+        if len(kinds) == 2 or self.family.zeros:
             return BOTH
         return PROBABILITIES if True in kinds or self.discrete else DENSITY
 
@@ -161,7 +162,8 @@ class Predictive(AbstractPrediction):
     @property
     def _is_class(self) -> bool:
         """Whether y is a class; a Bernoulli without labels is a number."""
-        return self.classes is not None or isinstance(self.family, Categorical)
+        is_class = isinstance(self.family, Categorical | CumulativeLogit)
+        return self.classes is not None or is_class
 
     def _encode(self, y: Any) -> np.ndarray:
         """Labels as class numbers, everything as float64."""

@@ -85,6 +85,13 @@ class Weibull(AbstractConcentration):
         power = jnp.where(y > 0, _exp(z), 0.0)
         return -jnp.expm1(-power)
 
+    def log_survival(
+        self, eta: Float[Array, "*n k"], y: Num[Array, "*n"]
+    ) -> Float[Array, "*n"]:
+        """log P(Y > y) = −(y/s)^k for y > 0."""
+        shape = positive(eta, 1, self.concentration)
+        return -_exp(shape * (jnp.log(y) - log_positive(eta, 0)))
+
     def quantile(
         self, eta: Float[Array, "*n k"], q: Float[Array, "*n"]
     ) -> Float[Array, "*n"]:

@@ -64,7 +64,11 @@ def _is_array(value: Any, hint: Any, axes: dict[str, int]) -> bool:
     if any(name.startswith(("*", "...")) for name in wanted):
         return True
     found = value.shape[len(value.shape) - len(wanted) :]
-    pairs = [(n, s) for n, s in zip(wanted, found, strict=False) if n.isidentifier()]
+    pairs = [
+        (n, s)
+        for n, s in zip(wanted, found, strict=False)
+        if n.isidentifier() and n != "_"
+    ]
     return len(found) == len(wanted) and all(
         axes.setdefault(n, s) == s for n, s in pairs
     )

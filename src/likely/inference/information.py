@@ -51,13 +51,13 @@ def information(
 
 
 def joint_information(
-    A: Float[Array, "n p"], hessian: Float[Array, "n 2 2"], w: Float[Array, " n"]
+    A: Float[Array, "n p"], hessian: Float[Array, "n k k"], w: Float[Array, " n"]
 ) -> Float[Array, "q q"]:
-    """The information of (B, s) where η = (AB, s): all rows share the dispersion s."""
-    cross = (w * hessian[:, 0, 1]) @ A
-    corner = (w @ hessian[:, 1, 1])[None, None]
-    top = jnp.concatenate([weighted_gram(A, w * hessian[:, 0, 0]), cross[:, None]], 1)
-    return jnp.concatenate([top, jnp.concatenate([cross[None], corner], 1)])
+    """The information of (B, s) where η = (AB, s): all rows share the entries s."""
+    cross = (w[:, None] * hessian[:, 0, 1:]).T @ A
+    corner = jnp.tensordot(w, hessian[:, 1:, 1:], 1)
+    top = jnp.concatenate([weighted_gram(A, w * hessian[:, 0, 0]), cross.T], 1)
+    return jnp.concatenate([top, jnp.concatenate([cross, corner], 1)])
 
 
 def scores(

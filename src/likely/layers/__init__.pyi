@@ -1,3 +1,15 @@
+from .attention.multi_head import (
+    Cache as Cache,
+    MultiHeadAttention as MultiHeadAttention,
+)
+from .attention.positions import (
+    LearnedPositions as LearnedPositions,
+    RelativeBias as RelativeBias,
+    rotate as rotate,
+    sinusoidal_positions as sinusoidal_positions,
+)
+from .attention.scores import attention as attention
+from .attention.transformer import TransformerLayer as TransformerLayer
 from .augmentation.augmentation import Augmentation as Augmentation
 from .augmentation.warp import (
     affine as affine,
@@ -23,6 +35,10 @@ from .composition.mixed_precision import (
     MixedPrecision as MixedPrecision,
     cast as cast,
 )
+from .composition.padded import (
+    Padded as Padded,
+    pad_sequences as pad_sequences,
+)
 from .composition.record import (
     Record as Record,
     record as record,
@@ -35,12 +51,15 @@ from .convolution.transposed import TransposedConvolution as TransposedConvoluti
 from .convolution.unpooling import Unpooling as Unpooling
 from .convolution.upsampling import Upsampling as Upsampling
 from .convolution.window import output_size as output_size
+from .embedding.token_embedding import TokenEmbedding as TokenEmbedding
 from .norms.batch_norm import (
     BatchNorm as BatchNorm,
     Running as Running,
 )
 from .norms.group_norm import GroupNorm as GroupNorm
 from .norms.layer_norm import LayerNorm as LayerNorm
+from .norms.rms_norm import RMSNorm as RMSNorm
+from .recurrent.recurrent import Recurrent as Recurrent
 from .units.activations import (
     ACTIVATIONS as ACTIVATIONS,
     ELU as ELU,
@@ -54,6 +73,7 @@ from .units.activations import (
 )
 from .units.dense import Dense as Dense
 from .units.dropout import Dropout as Dropout
+from .units.gated import GatedMLP as GatedMLP
 from .units.initializers import (
     INITIALIZERS as INITIALIZERS,
     GaussianInit as GaussianInit,

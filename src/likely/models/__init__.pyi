@@ -22,6 +22,7 @@ from .mlp import (
     MLP as MLP,
     mlp as mlp,
 )
+from .sequence.torch_weights import sequence_from_torch as sequence_from_torch
 from .torch_state import (
     from_torch as from_torch,
     to_torch as to_torch,

@@ -16,14 +16,16 @@ from typing import Any, no_type_check
 
 import numpy as np
 import pyarrow as pa
+from jaxtyping import Float, Int
 from sklearn.utils.validation import check_is_fitted
 
 from likely.core.checks import InputError
+from likely.data.columns import Levels
 from likely.data.frames import encode_text, is_file, to_arrow, weighted_chunks
 from likely.data.schema import Schema
 from likely.preprocess.blocks import Writer, blocks, write_blocks
 from likely.preprocess.date_parts import DateParts
-from likely.preprocess.levels import Tally, tally
+from likely.preprocess.levels import Tally, codes_among, tally
 from likely.preprocess.one_hot_encoder import OneHotEncoder
 from likely.preprocess.ordinal_encoder import OrdinalEncoder
 from likely.preprocess.statistics import ColumnMoments, column_moments, deviation
@@ -102,6 +104,40 @@ class TableEncoder(AbstractTransformer):
         """How many values of each column are missing, and how many unseen in `fit`."""
         check_is_fitted(self)
         return self._columns().count(to_arrow(X), self.seen_)
+
+    def level_codes(self, X: Any) -> Int[np.ndarray, "n c"]:
+        """The index of each category among those seen in `fit`; MISSING or UNKNOWN else."""
+        check_is_fitted(self)
+        levels = self._columns().read_categories(to_arrow(X))
+        codes = [*map(codes_among, levels, self.seen_)]
+        return np.stack(codes, axis=1) if codes else np.zeros((len(X), 0), np.int32)
+
+    def with_levels(
+        self, encoded: Float[np.ndarray, "n d"], codes: Int[np.ndarray, "n c"]
+    ) -> Float[np.ndarray, "n d"]:
+        """Encoded rows with other categories, given by the codes of `level_codes`."""
+        out = np.array(encoded)
+        if self.encoder_ is not None:
+            k = self._first_category()
+            out[:, k:] = 0.0
+            pairs = zip(codes.T, self.seen_, strict=True)
+            write = self.encoder_.writer([Levels(own, seen) for own, seen in pairs])
+            write_blocks(out[:, k:], write)
+        return out
+
+    def places(self) -> dict[str, list[int]]:
+        """The encoded columns that come from each column of the table."""
+        check_is_fitted(self)
+        names = list(self.numbers_)
+        if self.parts_ is not None:
+            names += np.repeat(self.dates_, self.parts_.kept_.sum(1)).tolist()
+        names += [names[j] for j in np.flatnonzero(self.indicated_)]
+        if self.encoder_ is not None:
+            names += np.repeat(self.words_, self.encoder_.widths()).tolist()
+        found: dict[str, list[int]] = {}
+        for j, name in enumerate(names):
+            found.setdefault(name, []).append(j)
+        return found
 
     def _names_out(self, names: list[str]) -> list[str]:
         numbers = list(self.numbers_)
@@ -195,9 +231,13 @@ class TableEncoder(AbstractTransformer):
     def _columns(self) -> TableColumns:
         return TableColumns(self.numbers_, self.dates_, self.words_)
 
+    def _first_category(self) -> int:
+        """The first column that encodes categories, after numbers and indicators."""
+        return len(self.fill_) + int(self.indicated_.sum())
+
     def _encoded(self, table: pa.Table) -> np.ndarray:
         columns = self._columns()
-        k = len(self.fill_) + int(self.indicated_.sum())
+        k = self._first_category()
         width = 0 if self.encoder_ is None else int(self.encoder_.widths().sum())
         out = np.zeros((len(table), k + width))
         numbers = list(columns.read_numbers(table, self.parts_))

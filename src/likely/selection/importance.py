@@ -18,6 +18,9 @@ from likely.core.checks import InputError
 from likely.evaluate import mean_score
 from likely.selection.members import has_distribution
 
+SPLIT = 4
+"""The number of parts into which a group of columns is split."""
+
 
 class Importance(NamedTuple):
     """The increase of the loss by each column, and its standard error."""
@@ -67,6 +70,42 @@ def permutation_importance(
     return Importance(
         shuffles.mean(axis=1), np.array([s.error for s in scores]), shuffles
     )
+
+
+def most_important(
+    increase: Callable[[tuple[int, ...]], Float[np.ndarray, " n"]],
+    columns: int,
+    limit: int,
+) -> dict[int, Float[np.ndarray, " n"]]:
+    """The increases of the losses of rows by each column, or by those that matter most.
+
+    If shuffling every column takes more than `limit` evaluations, groups of neighbouring
+    columns are shuffled together. Then the group that matters most is split, again and
+    again, until the evaluations are spent; columns that are still in groups are left out.
+
+    Args:
+        increase: a function of a group of columns: the increase of each row's loss when
+            they are shuffled together.
+        columns: the number of columns.
+        limit: the largest number of evaluations.
+    """
+    size = 1 if columns <= limit else -(-columns // max(limit // 4, SPLIT))
+    waiting = [(j, min(j + size, columns)) for j in range(0, columns, size)]
+    groups: dict[tuple[int, int], np.ndarray] = {}
+    evaluations = 0
+    while waiting:
+        for first, end in waiting:
+            groups[first, end] = increase(tuple(range(first, end)))
+        evaluations += len(waiting)
+        large = [g for g in groups if g[1] - g[0] > 1]
+        if not large or evaluations + SPLIT > limit:
+            break
+        first, end = max(large, key=lambda g: (groups[g].mean(), -g[0]))
+        del groups[first, end]
+        size = -(-(end - first) // SPLIT)
+        waiting = [(j, min(j + size, end)) for j in range(first, end, size)]
+    single = {first: rows for (first, end), rows in groups.items() if end == first + 1}
+    return dict(sorted(single.items()))
 
 
 def loss_increases(

@@ -6,7 +6,6 @@ prediction over rows when the column is set to one value after another, and the 
 of that over models fitted to different folds.
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,14 +14,14 @@ from jaxtyping import Float
 
 from likely.data.columns import as_levels, as_numbers, as_timestamps
 from likely.evaluate import mean_score
-from likely.selection.importance import loss_increases
-from likely.workbench.fitted import FittedMixture
+from likely.selection.importance import most_important
+from likely.workbench.fitted import EncodedRows, FittedMixture
 from likely.workbench.ladder import KEPT_FOLDS, Event, Ladder
 
-IMPORTANCE_ROWS, SHUFFLES = 1000, 2
-"""The number of held-out rows, and how often a column is shuffled, for importances."""
-EFFECT_ROWS, MAX_EFFECTS, MAX_VALUES = 100, 6, 15
-"""The number of rows that effects average, of effects, and of values along a column."""
+IMPORTANCE_ROWS = 1000
+"""The number of held-out rows by which importances are measured."""
+MAX_EFFECTS, MAX_VALUES = 6, 15
+"""The number of effects, and of values along a column."""
 MAX_LOSS = 30.0
 """The largest loss of a row, in nats, so that a single row does not decide."""
 
@@ -49,78 +48,159 @@ class Effect(NamedTuple):
 
 
 def importances(ladder: Ladder, name: str) -> list[ColumnImportance]:
-    """The importance of every column that is used, the largest first."""
-    table = ladder.table
-    k = min(KEPT_FOLDS, len(table.folds.train))
-    found: dict[str, list[np.ndarray]] = {c.name: [] for c in table.schema if c.used}
-    weights = []
+    """The importance of the columns that are used, the largest first.
+
+    Of more columns than the plan allows, those that matter most are searched for by
+    shuffling groups of columns.
+    """
+    table, plan = ladder.table, ladder.plan
+    columns = [c.name for c in table.schema if c.used]
+    size = plan.importances(len(columns), ladder.parts_of(name))
+    k = min(size.folds, KEPT_FOLDS, ladder.n_folds)
+    folds = []
     for number in range(k):
-        ladder.notify(
-            Event("stage", text=f"importance of columns, fold {number + 1} of {k}")
-        )
         model, fold = ladder.of_fold(name, number), ladder.fold(number)
-        rows = fold.test[: -(-IMPORTANCE_ROWS // k)]
-        frame, y = fold.rows(rows), table.y[rows]
-        increases = loss_increases(
-            partial(_losses, model, y=y), frame, list(found), _shuffled,
-            repeats=SHUFFLES, random_state=[ladder.spec.seed, number],
-        )  # fmt: skip
-        for gaps, gap in zip(found.values(), increases.mean(axis=1), strict=True):
-            gaps.append(gap)
-        weights.append(table.w[rows])
-    w = np.concatenate(weights)
-    scores = {c: mean_score(np.concatenate(g), w) for c, g in found.items()}
+        rows = fold.test[: -(-IMPORTANCE_ROWS // KEPT_FOLDS)]
+        folds.append(_Shuffler(model, fold.rows(rows), columns, table.y[rows]))
+        folds[-1].weights = table.w[rows]
+    told = Event("stage", text="importance of columns")
+
+    def increase(group: tuple[int, ...]) -> np.ndarray:
+        ladder.notify(told)
+        seeds = [[ladder.spec.seed, number] for number in range(k)]
+        pairs = zip(folds, seeds, strict=True)
+        return np.concatenate([f.increase(group, s, size.shuffles) for f, s in pairs])
+
+    found = most_important(increase, len(columns), size.evaluations)
+    w = np.concatenate([fold.weights for fold in folds])
+    scores = {columns[j]: mean_score(gaps, w) for j, gaps in found.items()}
     order = sorted(scores, key=lambda c: -scores[c].value)
     return [ColumnImportance(c, *scores[c]) for c in order]
 
 
-def _shuffled(frame: pa.Table, column: str, order: np.ndarray) -> pa.Table:
-    index = frame.column_names.index(column)
-    return frame.set_column(index, column, frame[column].take(pa.array(order)))
+class _Shuffler:
+    """Held-out rows of a fold, encoded once, of which columns are shuffled."""
+
+    def __init__(
+        self, model: FittedMixture, frame: pa.Table, columns: list[str], y: np.ndarray
+    ):
+        self.model, self.y, self.columns = model, y, columns
+        self.rows = model.encoded(frame)
+        self.places = {name: e.encoder.places() for name, e in self.rows.items()}
+        self.before = self._losses(self.rows)
+        self.weights = np.ones(len(y))
+
+    def increase(
+        self, group: tuple[int, ...], seed: list[int], repeats: int
+    ) -> Float[np.ndarray, " n"]:
+        """The increase of each row's loss, averaged over shuffles of the columns."""
+        found = []
+        for r in range(repeats):
+            rng = np.random.default_rng([*seed, group[0], r])
+            order = rng.permutation(len(self.y))
+            names = [self.columns[j] for j in group]
+            rows = {
+                encoding: with_columns(rows, rows, order, self.places[encoding], names)
+                for encoding, rows in self.rows.items()
+            }
+            found.append(self._losses(rows) - self.before)
+        return np.mean(found, axis=0)
+
+    def _losses(self, rows: dict[str, EncodedRows]) -> Float[np.ndarray, " n"]:
+        dist = self.model.predict_encoded(rows)
+        return np.minimum(-dist.log_prob(self.y), MAX_LOSS)
 
 
-def _losses(model: FittedMixture, frame: pa.Table, y: np.ndarray) -> np.ndarray:
-    return np.minimum(-model.predict_dist(frame).log_prob(y), MAX_LOSS)
+def with_columns(
+    rows: EncodedRows,
+    others: EncodedRows,
+    order: Any,
+    places: dict[str, list[int]],
+    columns: list[str],
+) -> EncodedRows:
+    """Encoded rows with the values that other rows have in some columns.
+
+    Args:
+        rows: encoded rows.
+        others: rows of the same encoder.
+        order: for each row, the number of the other row that it gets the values of.
+        places: the encoded columns of each column.
+        columns: the columns.
+    """
+    X, codes = rows.X.copy(), rows.codes.copy()
+    where = [j for column in columns for j in places.get(column, [])]
+    words = [j for j, word in enumerate(rows.encoder.words_) if word in set(columns)]
+    X[:, where] = others.X[np.ix_(order, where)]
+    codes[:, words] = others.codes[np.ix_(order, words)]
+    return rows._replace(X=X, codes=codes)
 
 
 def effects(ladder: Ladder, name: str, columns: list[str]) -> list[Effect]:
     """The effects of the first few columns."""
     table = ladder.table
-    k = min(KEPT_FOLDS, len(table.folds.train))
+    k = min(KEPT_FOLDS, ladder.n_folds)
+    columns = columns[:MAX_EFFECTS]
+    parts = ladder.parts_of(name)
+    most = ladder.plan.effects(len(columns), k * MAX_VALUES, parts)
     rng = np.random.default_rng(ladder.spec.seed)
-    rows = np.sort(rng.permutation(len(table))[:EFFECT_ROWS])
+    rows = np.sort(rng.permutation(len(table))[:most])
     frame = table.frame.take(pa.array(rows))
     models = [ladder.of_fold(name, number) for number in range(k)]
+    encoded = [model.encoded(frame) for model in models]
     found = []
-    for column in columns[:MAX_EFFECTS]:
+    for column in columns:
         ladder.notify(Event("stage", text=f"effect of {column}"))
         kind = table.schema[column].kind
         values = _grid(table.frame[column], column, kind)
-        copies = pa.concat_tables([_filled(frame, column, value) for value in values])
-        curves = [_curve(model, copies, len(values), table.target) for model in models]
+        some = frame.take(pa.array(np.zeros(len(values), int)))
+        some = _filled(some, column, values)
+        pairs = zip(models, encoded, strict=True)
+        curves = [_curve(m, own, some, column, table.target) for m, own in pairs]
         spread = np.std(curves, axis=0, ddof=1) if k > 1 else 0 * curves[0]
         found.append(Effect(column, kind, values, np.mean(curves, axis=0), spread))
     return found
 
 
 def _curve(
-    model: FittedMixture, copies: pa.Table, points: int, target: Any
+    model: FittedMixture,
+    rows: dict[str, EncodedRows],
+    values: pa.Table,
+    column: str,
+    target: Any,
 ) -> np.ndarray:
-    """(points, c) mean predictions of copies of the rows, one copy for each value."""
-    dist = model.predict_dist(copies)
+    """(v, c) mean predictions of rows, all with the first value of a column, and so on.
+
+    Args:
+        model: the model.
+        rows: encoded rows.
+        values: a table with a row for each value of the column.
+        column: the column.
+        target: what is predicted.
+    """
+    points, copies = len(values), {}
+    for encoding, given in model.encoded(values).items():
+        own = rows[encoding]
+        X, codes = np.tile(own.X, (points, 1)), np.tile(own.codes, (points, 1))
+        order = np.repeat(np.arange(points), len(own.X))
+        places = own.encoder.places()
+        tiled = own._replace(X=X, codes=codes)
+        copies[encoding] = with_columns(tiled, given, order, places, [column])
+    dist = model.predict_encoded(copies)
     if target.is_class:
         return np.asarray(dist.probs).reshape(points, -1, len(target.classes)).mean(1)
-    center = dist.quantile(0.5) if target.kind == "positive" else dist.mean
+    center = (
+        dist.quantile(0.5) if target.kind in ("positive", "survival") else dist.mean
+    )
     return np.asarray(center, float).reshape(points, -1).mean(1)[:, None]
 
 
-def _filled(frame: pa.Table, column: str, value: Any) -> pa.Table:
-    """The rows with the same value in every row of a column."""
+def _filled(frame: pa.Table, column: str, values: list[Any]) -> pa.Table:
+    """The rows with other values in a column."""
     index = frame.column_names.index(column)
     kind = frame[column].type
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    return frame.set_column(index, column, pa.array([value] * len(frame), kind))
+    return frame.set_column(index, column, pa.array(values, kind))
 
 
 def _grid(values: pa.ChunkedArray, name: str, kind: str) -> list:

@@ -14,7 +14,8 @@ from jaxtyping import Float, Int
 from scipy.special import logsumexp
 
 from likely.files.atomic import replace
-from likely.workbench.quantiles import mixed_table, quantile_table
+from likely.workbench.quantiles import MIDDLE, mixed_table, quantile_table
+from likely.workbench.target import CLASS_KINDS
 
 MIN_PROBABILITY = 1e-12
 """The smallest probability in a loss, so that no row's loss is infinite."""
@@ -33,7 +34,9 @@ class HeldOutPredictions(NamedTuple):
     quantiles: Any = None
     """(m, l) quantiles at `LEVELS`."""
     pit: Any = None
-    """(m,) F(y), in the middle of the step where y is a count."""
+    """(m,) F(y), in the middle of the step where y has a probability."""
+    zero: Any = None
+    """(m,) P(y = 0), where zero has a probability and other numbers a density."""
 
     def save(self, path: Path) -> None:
         """Write to a file, in one step."""
@@ -48,7 +51,9 @@ class HeldOutPredictions(NamedTuple):
             return cls(**dict(arrays))
 
 
-def held_out_predictions(dist: Any, y: Any, rows: Any, kind: str) -> HeldOutPredictions:
+def held_out_predictions(
+    dist: Any, y: Any, rows: Any, kind: str, mean: Any = None
+) -> HeldOutPredictions:
     """Predictions of held-out rows, and their losses.
 
     Args:
@@ -56,19 +61,33 @@ def held_out_predictions(dist: Any, y: Any, rows: Any, kind: str) -> HeldOutPred
         y: their targets: numbers, or codes of classes.
         rows: the numbers of these rows in the table.
         kind: the kind of the target.
+        mean: the predicted means, where they are not those of the distribution.
     """
-    if kind in ("binary", "classes"):
+    if kind in CLASS_KINDS:
         probs = np.asarray(dist.probs, np.float64)
         true = probs[np.arange(len(probs)), y.astype(int)]
         loss = -np.log(np.maximum(true, MIN_PROBABILITY))
         return HeldOutPredictions(rows, loss, probs=probs)
     loss = np.minimum(-np.asarray(dist.log_prob(y)), -2 * np.log(MIN_PROBABILITY))
-    pit = np.asarray(dist.cdf(y), np.float64)
+    pit = np.asarray(dist.cdf(np.abs(y) if kind == "survival" else y), np.float64)
     if kind == "count":
         below = np.where(y > 0, dist.cdf(np.maximum(y - 1, 0)), 0.0)
         pit = 0.5 * (pit + below)
-    mean = np.asarray(dist.mean, float)
-    return HeldOutPredictions(rows, loss, None, mean, quantile_table(dist), pit)
+    zero = zero_of(dist, kind)
+    if zero is not None:
+        pit = np.where(y == 0, 0.5 * zero, pit)
+    quantiles = quantile_table(dist)
+    if kind == "survival":  # the mean of times depends on a tail that was not seen
+        mean = quantiles[:, MIDDLE]
+    mean = np.asarray(dist.mean if mean is None else mean, float)
+    return HeldOutPredictions(rows, loss, None, mean, quantiles, pit, zero)
+
+
+def zero_of(dist: Any, kind: str) -> np.ndarray | None:
+    """P(y = 0) of each row, where zero has a probability and other numbers a density."""
+    if kind != "nonnegative":
+        return None
+    return np.clip(np.asarray(dist.cdf(np.zeros(len(dist))), np.float64), 1e-12, 1.0)
 
 
 def mixed(
@@ -86,7 +105,8 @@ def mixed(
         return HeldOutPredictions(first.rows, loss, probs=average("probs"))
     quantiles = mixed_table([part.quantiles for part in parts], weights)
     mean, pit = average("mean"), average("pit")
-    return HeldOutPredictions(first.rows, loss, None, mean, quantiles, pit)
+    zero = None if first.zero is None else average("zero")
+    return HeldOutPredictions(first.rows, loss, None, mean, quantiles, pit, zero)
 
 
 def concatenated(parts: Sequence[HeldOutPredictions]) -> HeldOutPredictions:

@@ -4,35 +4,36 @@ All results are a function of the spec and the data, so a run that was killed co
 to the same bytes. Times are written to a file of their own.
 """
 
+import contextlib
 import dataclasses
-import hashlib
 import json
-import platform
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-import likely
 from likely.core.checks import InputError
 from likely.files import save
 from likely.files.atomic import replace
 from likely.files.lock import locked
 from likely.workbench import scoring
 from likely.workbench.candidates import candidates_for
-from likely.workbench.effects import effects, importances
-from likely.workbench.findings import all_findings
 from likely.workbench.ladder import Event, Ladder, Notify, ignore
+from likely.workbench.means import absurd_means, better_mean, eligible
+from likely.workbench.measures.comparison import compared, simpler_model, with_notes
+from likely.workbench.measures.whole import digest, reported
 from likely.workbench.model import TableModel
-from likely.workbench.result import Result, plain
-from likely.workbench.simple import simple_model
+from likely.workbench.plan import planned, shortened
+from likely.workbench.report.facts import Winner
+from likely.workbench.result import Result
 from likely.workbench.spec import Spec
 from likely.workbench.table import Table, prepare, read
 
 WORK_FOLDER, SPEC_FILE, REPORT_FILE = "work", "spec.toml", "report.json"
+INPUT_FILE = "stdin"
+"""The bytes that a run was given, where they came from no file."""
 
 
 def run(
@@ -50,6 +51,7 @@ def run(
     weight: str = "",
     groups: str = "",
     time: str = "",
+    event: str = "",
     out: str | Path | None = None,
     notify: Notify = ignore,
 ) -> Result:
@@ -69,6 +71,8 @@ def run(
         weight: a column that says how often each row counts.
         groups: a column whose rows stay together in a fold.
         time: a column of times; the past predicts the future.
+        event: a column that says whether the event happened at the time that is the
+            target (1, yes), or had not happened until then (0, no).
         out: a folder for the report, the model and the predictions.
         notify: a function that is called with each step of the run.
 
@@ -95,6 +99,7 @@ def run(
         weight=weight,
         groups=groups,
         time=time,
+        event=event,
     )
     return run_spec(spec, source, out=out, notify=notify)
 
@@ -106,22 +111,48 @@ def run_spec(
     out: str | Path | None = None,
     notify: Notify = ignore,
 ) -> Result:
-    """Run a spec on a source of rows, which is named by the spec where it is None."""
+    """Run a spec on a source of rows, which is named by the spec where it is None.
+
+    Bytes of a file, such as those of stdin, are kept in the folder.
+    """
     notify(Event("stage", text="reading the table"))
-    table = prepare(spec, read(spec.data if source is None else source, spec.target))
+    source = spec.data if source is None else source
+    table = prepare(spec, read(source, spec.target, spec.kinds))
     spec = dataclasses.replace(spec, target=table.target.name)
     candidates = candidates_for(table.target.kind, spec.models)
+    plan = planned(spec, table, candidates)
+    table = shortened(table, plan, spec.seed)
     if out is None:
-        return _run(Ladder(spec, table, candidates, None, notify))
+        return _run(Ladder(spec, table, candidates, None, notify, plan=plan))
     folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder):
+    with _made(folder), locked(folder):
+        if isinstance(source, bytes):
+            replace(
+                folder / INPUT_FILE, lambda file: file.write(source), lambda _: True
+            )
+            spec = dataclasses.replace(spec, data=str(folder / INPUT_FILE))
         spec = spec.seen_from(folder)
         work = _work_folder(folder, spec, table)
-        result = _run(Ladder(spec, table, candidates, work, notify))
+        result = _run(Ladder(spec, table, candidates, work, notify, plan=plan))
         _write(folder, result)
         shutil.rmtree(work, ignore_errors=True)
     return result
+
+
+@contextlib.contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """Make a folder; a run that is refused leaves nothing behind that was not there."""
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except InputError:
+        if new:
+            shutil.rmtree(folder, ignore_errors=True)
+        for path in new[1:]:
+            with contextlib.suppress(OSError):
+                path.rmdir()
+        raise
 
 
 def _run(ladder: Ladder) -> Result:
@@ -132,13 +163,15 @@ def _run(ladder: Ladder) -> Result:
 def _result(ladder: Ladder) -> Result:
     """Choose the best model, refit and recalibrate it, and write the report."""
     spec, table = ladder.spec, ladder.table
-    rows = scoring.score_rows(ladder)
-    winner = min(rows, key=lambda row: row["nats"])
-    name, predictions = winner["name"], ladder.held_out[winner["name"]]
+    rows = compared(ladder)
+    rows = with_notes(rows, absurd_means(rows))
+    best = min(eligible(rows), key=lambda row: row.nats)
+    name, predictions = best.name, ladder.held_out[best.name]
     calibrated = scoring.calibrate(table, predictions)
-    covered = scoring.out_of_fold(table, predictions, spec.coverage)
+    covered = scoring.out_of_fold(table, predictions, spec.coverage, calibrated)
     final = ladder.of_all(name)
-    order = np.argsort(calibrated.scores, kind="stable")
+    scored = scoring.for_final(calibrated, table, predictions, final)
+    order = np.argsort(scored.scores, kind="stable")
     model = TableModel(
         name,
         table.target,
@@ -147,86 +180,31 @@ def _result(ladder: Ladder) -> Result:
         final.weights,
         calibrated.temperature,
         calibrated.stretch,
-        calibrated.scores[order],
-        calibrated.weights[order],
+        scored.scores[order],
+        scored.weights[order],
+        final.known,
+        calibrated.scale,
     )
-    ladder.notify(Event("stage", text="coefficients of a linear model"))
-    simple = simple_model(table)
-    important = [] if name == "null" else importances(ladder, name)
-    shown = [i.column for i in important if i.nats > 0]
-    curves = [] if name == "null" else effects(ladder, name, shown)
-    findings = all_findings(ladder, simple, winner, calibrated, covered)
-    report = {
-        "version": 1,
-        "likely": likely.__version__,
-        "spec": dataclasses.asdict(spec),
-        "data": _data(table),
-        "target": dataclasses.asdict(table.target),
-        "ladder": rows,
-        "skipped": {ladder.candidates[k].label: v for k, v in ladder.skipped.items()},
-        "winner": {
-            **winner,
-            "temperature": calibrated.temperature,
-            "stretch": calibrated.stretch,
-            "coverage_asked": spec.coverage,
-            "coverage": covered["coverage"],
-            "size": covered["size"],
-        },
-        "simple": simple._asdict(),
-        "importances": [i._asdict() for i in important],
-        "effects": [e._asdict() for e in curves],
-        "findings": [f._asdict() for f in findings],
-        "versions": _versions(),
-    }
-    return Result(
-        plain(report), model, table, dict(ladder.held_out), covered, ladder.seconds
+    means = better_mean(ladder, rows, best)
+    winner = Winner(
+        **{f.name: getattr(best, f.name) for f in dataclasses.fields(best)},
+        temperature=calibrated.temperature,
+        stretch=calibrated.stretch,
+        coverage_asked=spec.coverage,
+        coverage=covered["coverage"],
+        coverage_error=covered.get("coverage_error"),
+        size=covered["size"],
+        simpler=simpler_model(ladder, rows, best),
+        better_mean=means.sentence if means else "",
     )
-
-
-def _data(table: Table) -> dict[str, Any]:
-    return {
-        "name": table.name,
-        "rows": len(table),
-        "weight": float(table.w.sum()),
-        "dealt": table.split,
-        "digest": _digest(table),
-        "notes": list(table.notes),
-        "columns": [
-            {**dataclasses.asdict(column), "used": column.used}
-            for column in table.schema
-        ],
-    }
-
-
-def _versions() -> dict[str, str]:
-    import jax
-    import sklearn
-
-    return {
-        "likely": likely.__version__,
-        "python": platform.python_version(),
-        "jax": jax.__version__,
-        "numpy": np.__version__,
-        "scikit-learn": sklearn.__version__,
-        "device": jax.devices()[0].device_kind,
-    }
-
-
-def _digest(table: Table) -> str:
-    """A checksum of the rows, the targets and the weights."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.frame.schema) as file:
-        file.write_table(table.frame.combine_chunks())
-    found = hashlib.sha256(sink.getvalue())
-    found.update(table.y.tobytes())
-    found.update(table.w.tobytes())
-    return found.hexdigest()
+    report = reported(ladder, rows, winner, covered).rounded()
+    return Result(report, model, table, dict(ladder.held_out), covered, ladder.seconds)
 
 
 def _work_folder(folder: Path, spec: Spec, table: Table) -> Path:
     """The folder of results by fold during a run; those of another run are removed."""
     work = folder / WORK_FOLDER
-    state = json.dumps({"spec": spec.to_toml(), "digest": _digest(table)})
+    state = json.dumps({"spec": spec.to_toml(), "digest": digest(table)})
     state_file = work / "run.json"
     known = state_file.exists() and state_file.read_text(encoding="utf-8") == state
     if not known:
@@ -245,7 +223,7 @@ def _write(folder: Path, result: Result) -> None:
     _write_text(folder / "predictions.csv", result.predictions_csv())
     _write_text(folder / "timing.json", json.dumps(result.seconds, indent=2) + "\n")
     _write_text(folder / REPORT_FILE, result.to_json())
-    _write_text(folder / "report.html", page(result))
+    _write_text(folder / "report.html", page(result.report))
 
 
 def _write_text(path: Path, text: str) -> None:
@@ -260,9 +238,9 @@ def resume(folder: str | Path, notify: Notify = ignore) -> Result:
         raise InputError(f"{str(folder)!r} holds no run: there is no spec.toml in it.")
     spec = Spec.read(path)
     if not (folder / WORK_FOLDER).is_dir():
-        table = prepare(spec, read(spec.data, spec.target))
+        table = prepare(spec, read(spec.data, spec.target, spec.kinds))
         known = json.loads((folder / REPORT_FILE).read_text("utf-8"))["data"]["digest"]
-        changed = "" if _digest(table) == known else ", and its data have changed since"
+        changed = "" if digest(table) == known else ", and its data have changed since"
         raise FinishedRun(
             f"the run in {str(folder)!r} is finished{changed}: see its report.html, or "
             f"repeat it with `likely fit --spec {path}`."

@@ -20,13 +20,17 @@ from likely.preprocess import TableEncoder
 from likely.selection.mixing import mixing_weights
 from likely.workbench import fitted, held_out
 from likely.workbench.candidates import STACK, Candidate, Problem
-from likely.workbench.fitted import FittedMixture
+from likely.workbench.fitted import EncodedRows, FittedMixture
 from likely.workbench.held_out import HeldOutPredictions
+from likely.workbench.plan import Plan, planned
 from likely.workbench.spec import Spec
 from likely.workbench.table import Table
+from likely.workbench.unseen import KnownLevels, level_effect
 
 MIN_STACK_WEIGHT = 0.01
 """Models that have less weight in the stacked mixture are left out of it."""
+MIN_CLASS_ROWS = 20
+"""The rows of each class that are kept where a model learns from a part of the rows."""
 KEPT_FOLDS = 3
 """The number of folds whose models are kept in memory, to compute effects of columns."""
 
@@ -63,12 +67,20 @@ class Fold:
             self.test = np.flatnonzero(table.folds.held_out[number] > 0)
         self.encoders: dict[str, TableEncoder] = {}
         self.arrays: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self.codes: np.ndarray | None = None
+        self.known_levels: KnownLevels | None = None
 
     def encoded(self, encoding: str) -> tuple[np.ndarray, np.ndarray]:
         """The encoded training rows and the encoded held-out rows."""
         if encoding not in self.arrays:
-            encoder = fitted.encoder_of(encoding, self.table.schema)
-            w = self.table.w[self.train]
+            table = self.table
+            encoder = fitted.encoder_of(encoding, table.schema, len(table))
+            for known in self.arrays:
+                if self.encoders[known].get_params() == encoder.get_params():
+                    self.encoders[encoding] = self.encoders[known]
+                    self.arrays[encoding] = self.arrays[known]
+                    return self.arrays[encoding]
+            w = table.w[self.train]
             train = encoder.fit_transform(self.rows(self.train), sample_weight=w)
             if not train.shape[1]:
                 raise InputError(
@@ -81,6 +93,23 @@ class Fold:
             self.encoders[encoding] = encoder
             self.arrays[encoding] = train, test
         return self.arrays[encoding]
+
+    def held_out(self, encoding: str) -> EncodedRows:
+        """The encoded held-out rows, and what stands in for their unseen levels."""
+        _, X = self.encoded(encoding)
+        encoder = self.encoders[encoding]
+        if self.codes is None:
+            self.codes = encoder.level_codes(self.rows(self.test))
+        return EncodedRows(X, encoder, self.codes, self.known())
+
+    def known(self) -> KnownLevels:
+        """The levels of the categories in the training rows."""
+        if self.known_levels is None:
+            encoder = next(iter(self.encoders.values()))
+            codes = encoder.level_codes(self.rows(self.train))
+            y = level_effect(self.table.target.kind, self.table.y[self.train])
+            self.known_levels = KnownLevels.of(codes, y, self.table.w[self.train])
+        return self.known_levels
 
     def rows(self, rows: np.ndarray) -> pa.Table:
         """Some rows of the table."""
@@ -96,6 +125,7 @@ class Ladder:
         candidates: the models to compare, from simple to flexible.
         folder: where results are kept between runs, or None.
         notify: a function that is called with each step of the run.
+        plan: the sizes of the models; made for these candidates where None.
     """
 
     def __init__(
@@ -105,10 +135,13 @@ class Ladder:
         candidates: list[Candidate],
         folder: Path | None = None,
         notify: Notify = ignore,
+        *,
+        plan: Plan | None = None,
     ):
         self.spec, self.table, self.folder, self.notify = spec, table, folder, notify
         self.candidates = {candidate.name: candidate for candidate in candidates}
-        self.skipped: dict[str, str] = {}
+        self.plan = planned(spec, table, candidates) if plan is None else plan
+        self.skipped: dict[str, str] = dict(self.plan.skipped)
         self.seconds: dict[str, float] = {}
         self.held_out: dict[str, HeldOutPredictions] = {}
         self.estimators: dict[tuple[str, int], Any] = {}
@@ -148,7 +181,7 @@ class Ladder:
         else:
             self.notify(Event("fit", candidate.label, number))
             start, name = time.perf_counter(), candidate.name
-            found = self._predictions(candidate, number, fold)
+            found = self.predictions(candidate, number, fold)
             if isinstance(found, str):
                 self.skipped[name] = found
                 return None
@@ -160,7 +193,7 @@ class Ladder:
         self.notify(Event("done", candidate.label, number, loss=loss))
         return found
 
-    def _predictions(
+    def predictions(
         self, candidate: Candidate, number: int, fold: Fold
     ) -> HeldOutPredictions | str:
         """The predictions of held-out rows, or the reason why there are none.
@@ -172,11 +205,11 @@ class Ladder:
             estimator = self.fit(candidate, fold)
             if isinstance(estimator, str):
                 return estimator
-            _, X = fold.encoded(candidate.encoding)
-            target = self.table.target
-            dist = fitted.distribution(estimator, X, len(target.classes))
+            rows, target = fold.held_out(candidate.encoding), self.table.target
+            dist = fitted.distribution(estimator, rows, len(target.classes))
             y = self.table.y[fold.test]
-            found = held_out.held_out_predictions(dist, y, fold.test, target.kind)
+            mean = None if target.is_class else fitted.means(estimator, rows, dist)
+            found = held_out.held_out_predictions(dist, y, fold.test, target.kind, mean)
         except Exception as error:
             if candidate.name == "null":
                 raise
@@ -197,15 +230,24 @@ class Ladder:
         """The candidate's estimator fitted to the training rows, or why there is none."""
         table = self.table
         X, _ = fold.encoded(candidate.encoding)
-        categories = ()
+        categories, levels = (), ()
         if candidate.encoding == "ordinal":
-            categories = fitted.category_columns(fold.encoders["ordinal"])
-        target = table.target
+            encoder = fold.encoders["ordinal"]
+            categories = fitted.category_columns(encoder)
+            levels = tuple(map(len, encoder.seen_))
+        target, size = table.target, self.plan.models[candidate.name]
         y, w = table.y[fold.train], table.w[fold.train]
+        if size.rows < len(table):
+            m = round(size.rows / len(table) * len(y))
+            some = _some_rows(y if target.is_class else None, len(y), m, self.spec.seed)
+            X, y, w = X[some], y[some], w[some]
+        zeros = int((table.y == 0).sum()) if target.kind == "nonnegative" else 0
         problem = Problem(
-            target.kind, target.family, len(table), X.shape[1],
+            target.kind, target.family, size.rows, X.shape[1],
             self.spec.effort, self.spec.seed, categories, len(target.classes),
-            _spread(target.kind, y, w),
+            _spread(target.kind, y, w), levels=levels,
+            zeros=zeros * size.rows // len(table), seconds=size.seconds,
+            events=int((y > 0).sum()) if target.kind == "survival" else 0,
         )  # fmt: skip
         estimator = candidate.build(problem)
         if isinstance(estimator, str):
@@ -213,6 +255,15 @@ class Ladder:
         y = y.astype(int) if target.is_class else y
         fresh: Any = clone(estimator)
         return fresh.fit(X, y, **({} if (w == 1).all() else {"sample_weight": w}))
+
+    @property
+    def n_folds(self) -> int:
+        """The number of folds."""
+        return len(self.table.folds.train)
+
+    def parts_of(self, name: str) -> list[str]:
+        """The candidates that a model consists of: itself, or those of the mixture."""
+        return list(self.stack_weights) if name == STACK else [name]
 
     def estimator(self, name: str, number: int) -> Any:
         """The estimator of a candidate on a fold; fitted again if it was not kept."""
@@ -249,12 +300,12 @@ class Ladder:
         used = [self.candidates[part] for part in weights]
         parts = tuple((part.encoding, estimator(part)) for part in used)
         share, c = np.array([*weights.values()]), len(self.table.target.classes)
-        return FittedMixture(dict(fold.encoders), parts, share, c)
+        return FittedMixture(dict(fold.encoders), parts, share, c, fold.known())
 
     def _stack(self, parts: dict[str, list[HeldOutPredictions]]) -> None:
         """Mix by held-out likelihood; each fold is scored by weights from the others."""
-        names, w = list(parts), self.table.w
-        k = len(self.table.folds.train)
+        w, k = self.table.w, self.n_folds
+        names = self._stackable(parts)
         scored = []
         for number in range(k):
             others = [j for j in range(k) if j != number]
@@ -266,6 +317,14 @@ class Ladder:
             n: float(p) for n, p in zip(names, weights, strict=True) if p > 0
         }
 
+    def _stackable(self, parts: dict[str, list[HeldOutPredictions]]) -> list[str]:
+        """The models with the largest weights, as many as the plan allows to refit."""
+        names = list(parts)
+        weights = _stack_weights([parts[n] for n in names], self.table.w)
+        used = {n: float(p) for n, p in zip(names, weights, strict=True) if p > 0}
+        kept = self.plan.stacked(used)
+        return names if len(kept) == len(used) else [n for n in names if n in kept]
+
 
 def _stack_weights(parts: list[list[HeldOutPredictions]], w: np.ndarray) -> np.ndarray:
     losses = np.stack([np.concatenate([h.loss for h in p]) for p in parts], axis=1)
@@ -275,8 +334,25 @@ def _stack_weights(parts: list[list[HeldOutPredictions]], w: np.ndarray) -> np.n
     return weights / weights.sum()
 
 
+def _some_rows(y: np.ndarray | None, n: int, m: int, seed: int) -> np.ndarray:
+    """m of n rows at random, with some of each class."""
+    order = np.random.default_rng([seed, 5]).permutation(n)
+    if y is not None:
+        codes = y[order].astype(int)
+        by_class = np.argsort(codes, kind="stable")
+        count = np.bincount(codes)
+        rank = np.empty(n, int)
+        rank[by_class] = np.arange(n) - np.repeat(np.cumsum(count) - count, count)
+        order = order[np.argsort(rank >= MIN_CLASS_ROWS, kind="stable")]
+    return np.sort(order[:m])
+
+
 def _spread(kind: str, y: np.ndarray, w: np.ndarray) -> float:
     """The standard deviation of the numbers that a regressor is fitted to."""
+    if kind == "nonnegative":
+        y, w, kind = y[y > 0], w[y > 0], "positive"
+    if len(y) < 2:
+        return 1.0
     z = np.log(y) if kind == "positive" else y
     top = max(np.abs(z).max(), 1e-300)  # squares of huge numbers are infinite
     z = z / top

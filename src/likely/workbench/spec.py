@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from likely.core.checks import InputError
+from likely.core.checks import InputError, suggestion
 
 EFFORTS = ("quick", "normal", "thorough")
 VERSION = 1
@@ -37,6 +37,8 @@ class Spec:
         weight: a column that says how often each row counts.
         groups: a column whose rows stay together in a fold.
         time: a column of times; the past predicts the future.
+        event: a column that says whether the event happened at the time that is the
+            target (1, yes), or had not happened until then (0, no).
     """
 
     data: str = "diabetes"
@@ -52,6 +54,7 @@ class Spec:
     weight: str = ""
     groups: str = ""
     time: str = ""
+    event: str = ""
 
     def __post_init__(self):
         _check(dataclasses.asdict(self))
@@ -90,9 +93,8 @@ class Spec:
         known = {field.name for field in dataclasses.fields(cls)}
         unknown = sorted(set(content) - known)
         if unknown:
-            raise InputError(
-                f"the spec has {unknown[0]!r}; it may have {', '.join(sorted(known))}."
-            )
+            near = suggestion(unknown[0], sorted(known), "it may have")
+            raise InputError(f"the spec has {unknown[0]!r}; {near}")
         for name in ("models", "drop"):
             if isinstance(content.get(name), list):
                 content[name] = tuple(content[name])
@@ -164,6 +166,7 @@ _RULES: dict[str, tuple[type, Callable[[Any], bool], str]] = {
     "weight": _COLUMN,
     "groups": _COLUMN,
     "time": _COLUMN,
+    "event": _COLUMN,
 }
 """The type of each setting, what its value has to fulfil, and what to give."""
 
@@ -173,7 +176,10 @@ def _check(settings: Mapping[str, Any]) -> None:
     for name, value in settings.items():
         kind, fits, what = _RULES[name]
         if not isinstance(value, kind) or isinstance(value, bool) or not fits(value):
-            raise InputError(f"{name} is {value!r}; give {what}.")
+            if name == "effort":
+                what = suggestion(value, EFFORTS, "one of").removesuffix(".")
+            end = "" if what.endswith("?") else "."
+            raise InputError(f"{name} is {value!r}; give {what}{end}")
     if settings.get("groups") and settings.get("time"):
         raise InputError("groups and time are both given; give one of them.")
 

@@ -10,19 +10,25 @@ import pyarrow as pa
 from jaxtyping import Float, Int
 
 from likely import data, evaluate
-from likely.core.checks import InputError, check_weights
+from likely.core.checks import InputError, check_weights, suggestion
 from likely.data import registry
-from likely.data.columns import as_levels, as_numbers, as_timestamps
+from likely.data.columns import Levels, as_levels, as_numbers, as_timestamps
 from likely.data.dataset import column_names
 from likely.data.frames import encode_text, to_arrow
 from likely.data.new_rows import readings_of, with_readings
-from likely.data.schema import Column, Schema
+from likely.data.readings.text_columns import numbers_in_text
+from likely.data.schema import Column, Schema, unknown_column
 from likely.data.text_table import TextTable
+from likely.workbench import survival
+from likely.workbench.nesting import names_of_groups
 from likely.workbench.spec import Spec
-from likely.workbench.target import Target, read_target
+from likely.workbench.target import Target, read_survival, read_target
 
-FORMATS = {".csv", ".tsv", ".txt", ".parquet", ".arrow", ".feather"}
-COMPRESSIONS = {".gz", ".bz2", ".zst"}
+FORMATS = {
+    ".csv", ".tsv", ".txt", ".parquet", ".arrow", ".feather", ".xlsx", ".xls", ".json",
+    ".jsonl", ".ndjson",
+}  # fmt: skip
+COMPRESSIONS = {".gz", ".bz2", ".zst", ".zip"}
 """Names that end so mean files, also where there is none."""
 MIN_LEAK_SHARE = 0.99
 """The share of the target that a column has to explain to be called a leak."""
@@ -48,6 +54,10 @@ class Table:
     rows: Int[np.ndarray, " n"]
     """The number of each row in the file, from 0."""
     notes: tuple[str, ...] = ()
+    groups: Levels | None = None
+    """The group of each row, if a column of groups was named."""
+    group_name: str = ""
+    """The name of that column."""
 
     def __len__(self) -> int:
         return len(self.y)
@@ -64,29 +74,72 @@ class Source(NamedTuple):
     """How the cells of each column were read."""
 
 
-def read(source: Any, target: str = "") -> Source:
-    """The rows of a frame, a file or a named data set.
+def read(
+    source: Any, target: str = "", kinds: Mapping[str, str] | None = None
+) -> Source:
+    """The rows of a frame, a file, the bytes of one, or a named data set.
 
-    A target of yes and no is kept as text.
+    A target of yes and no or of ranges is kept as text, as is a column that is to be a
+    category although its cells can be read as numbers.
+
+    Args:
+        source: where the rows are.
+        target: the column to predict; the last one where empty.
+        kinds: kinds of columns that are known.
     """
-    path = Path(source) if isinstance(source, str | Path) else None
-    if path is None or (str(source) in registry.SETS and not path.exists()):
-        named = path is not None
-        frame = _bundled(registry.load(str(source))) if named else to_arrow(source)
-        name = str(source) if named else "frame"
-        return Source(name, frame, (), readings_of(frame))
-    if not path.exists() and path.suffix.lower() not in FORMATS | COMPRESSIONS:
-        known = ", ".join(registry.SETS)
-        raise InputError(
-            f"{str(source)!r} is neither a file nor a data set; the data sets are {known}."
-        )
-    file = data.open_table(path)
+    words = {k for k, kind in (kinds or {}).items() if kind in ("category", "text")}
+    is_file = isinstance(source, str | Path | bytes)
+    if not is_file or (source in registry.SETS and not Path(str(source)).exists()):
+        frame = _bundled(registry.load(str(source))) if is_file else to_arrow(source)
+        name = str(source) if is_file else "frame"
+        return _typed(name, frame, (), (target, words))
+    if not isinstance(source, bytes):
+        _check_place(Path(source))
+    name = "stdin" if isinstance(source, bytes) else Path(source).name
+    file = data.open_table(source)
     found = file.read()
-    name = target or found.column_names[-1]
-    is_text = isinstance(file, TextTable) and name in found.column_names
-    if is_text and pa.types.is_boolean(found[name].type):
-        found = data.open_table(path, readings={name: "text"}).read()
-    return Source(path.name, found, tuple(file.notes), readings_of(found, file))
+    if not isinstance(file, TextTable):
+        return _typed(name, found, tuple(file.notes), (target, words))
+    last = target or found.column_names[-1]
+    as_text = _as_text(file.readings(), last, words)
+    if as_text:
+        file = data.open_table(source, readings=dict.fromkeys(as_text, "text"))
+        found = file.read()
+    return Source(name, found, tuple(file.notes), readings_of(found, file))
+
+
+def _typed(
+    name: str,
+    frame: pa.Table,
+    notes: tuple[str, ...],
+    kept: tuple[str, set[str]],
+) -> Source:
+    """A frame whose text may hold numbers in a form of their own, such as $1,234."""
+    target, words = kept[0] or frame.column_names[-1], kept[1]
+    _, readings, _ = numbers_in_text(frame)
+    as_text = _as_text(readings, target, words)
+    frame, readings, found = numbers_in_text(frame, as_text)
+    return Source(name, frame, (*notes, *found), {**readings_of(frame), **readings})
+
+
+def _as_text(readings: Mapping[str, str], target: str, words: set[str]) -> list[str]:
+    """The columns that are to be read as text although they could be something else."""
+    found = []
+    for name, reading in readings.items():
+        is_target = name == target and reading.startswith(("boolean", "range"))
+        if is_target or (name in words and reading.startswith(("number ", "range"))):
+            found.append(name)
+    return found
+
+
+def _check_place(path: Path) -> None:
+    """Refuse what is neither a file nor the name of one."""
+    if path.exists() or path.suffix.lower() in FORMATS | COMPRESSIONS:
+        return
+    raise InputError(
+        f"{str(path)!r} is neither a file nor a data set; "
+        f"{suggestion(str(path), [*registry.SETS], 'the data sets are')}"
+    )
 
 
 def _bundled(found: Any) -> pa.Table:
@@ -107,13 +160,16 @@ def prepare(spec: Spec, source: Source) -> Table:
     """Separate target and weights, drop rows without a target, and make folds."""
     name, frame, notes, readings = source
     frame = encode_text(frame)
-    schema = _schema(spec, frame)
-    target_name = spec.target or schema.names[-1]
-    special = [target_name, *filter(None, (spec.weight, spec.groups))]
-    schema.check([*special, *spec.drop, *filter(None, (spec.time,)), *spec.kinds])
+    names = tuple(frame.column_names)
+    target_name = spec.target or "".join(names[-1:])
+    special = [target_name, *filter(None, (spec.weight, spec.groups, spec.event))]
+    for known in (*special, *spec.drop, *filter(None, (spec.time,)), *spec.kinds):
+        if known not in names:
+            raise InputError(unknown_column(known, names))
     if target_name in spec.drop:
         raise InputError(f"the target {target_name!r} is among the columns to drop.")
-    target, y, rows = read_target(schema[target_name], frame[target_name], spec.family)
+    target, y, rows, said = _target(spec, frame, target_name)
+    notes = (*notes, *said)
     w = _weights(spec, frame, rows)
     keep = w > 0
     rows, y, w = rows[keep], y[keep], w[keep]
@@ -125,8 +181,9 @@ def prepare(spec: Spec, source: Source) -> Table:
         )
     groups = None
     if spec.groups:
-        groups = as_levels(frame[spec.groups], spec.groups).codes[rows]
-    left = [name for name in schema.names if name not in {*special, *spec.drop}]
+        levels = as_levels(frame[spec.groups], spec.groups)
+        groups = levels._replace(codes=levels.codes[rows])
+    left = [name for name in names if name not in {*special, *spec.drop}]
     if not left:
         raise InputError("there is no column to learn from beside the target.")
     frame = frame.select(left)
@@ -136,8 +193,47 @@ def prepare(spec: Spec, source: Source) -> Table:
     if not any(column.used for column in schema):
         why = "; ".join(f"{c.name!r} ({c.kind}): {c.reason}" for c in schema)
         raise InputError(f"no column can be used: {why}.")
-    folds, split = _folds(spec, (frame, schema), target, y, w, groups=groups)
-    return Table(name, frame, schema, target, y, w, folds, split, rows, notes)
+    codes = None if groups is None else groups.codes
+    own = _names_of_groups(spec, frame, schema, codes)
+    frame, schema = frame.drop_columns(own), schema.drop(*own)
+    notes = (*notes, *(_left_out(name, spec.groups) for name in own))
+    if spec.event and not spec.family:
+        family = survival.chosen_family(frame, schema, y)
+        target = dataclasses.replace(target, family=family)
+    folds, split = _folds(spec, (frame, schema), target, y, w, groups=codes)
+    return Table(
+        name, frame, schema, target, y, w, folds, split, rows, notes, groups,
+        spec.groups,
+    )  # fmt: skip
+
+
+def _names_of_groups(
+    spec: Spec, frame: pa.Table, schema: Schema, groups: np.ndarray | None
+) -> list[str]:
+    """Columns that name groups or parts of them, unless there are no others."""
+    if groups is None:
+        return []
+    found = names_of_groups(frame, schema, groups)
+    found = [name for name in found if name not in spec.kinds]
+    return found if any(column.used for column in schema.drop(*found)) else []
+
+
+def _left_out(name: str, groups: str) -> str:
+    return (
+        f"Column {name!r} is left out: each of its values belongs to one {groups!r}, so "
+        "that new groups have other values."
+    )
+
+
+def _target(spec: Spec, frame: pa.Table, name: str) -> tuple:
+    """The target, its values, the rows that have one, and sentences about it."""
+    if spec.event:
+        if spec.event == name:
+            raise InputError(f"{name!r} cannot be both the time and the event.")
+        pair = frame[name], frame[spec.event]
+        return read_survival(name, spec.event, pair, spec.family)
+    column = _schema(spec, frame.select([name]))[name]
+    return *read_target(column, frame[name], spec.family), ()
 
 
 def _schema(spec: Spec, frame: pa.Table) -> Schema:
@@ -215,7 +311,7 @@ def _values(frame: pa.Table, column: Column) -> np.ndarray:
 
 def _explained(x: np.ndarray, table: Table, half: np.ndarray) -> float:
     """The share of the target in the other half that a column explains."""
-    y, test = table.y, ~half
+    y, test = np.abs(table.y) if table.target.kind == "survival" else table.y, ~half
     c = len(table.target.classes)
     if x.dtype.kind == "i":
         predicted = _by_category(x, y, half, c)

@@ -9,11 +9,14 @@ from sklearn.base import RegressorMixin
 from likely.base.settings import store
 from likely.core.checks import InputError, check_finite
 from likely.estimators.linear.coefficients import coefficients_of
-from likely.estimators.linear.evidence import Evidence, joint_covariance
 from likely.estimators.linear.glm import DispersedLearner, LinearLearner
+from likely.estimators.linear.inference.evidence import Evidence, joint_covariance
+from likely.estimators.linear.inference.statistics import (
+    likelihood_estimate,
+    statistics_of,
+)
 from likely.estimators.linear.model import LinearModel, alpha_hyper
 from likely.estimators.linear.penalty import ridge_strengths
-from likely.estimators.linear.statistics import likelihood_estimate, statistics_of
 from likely.families import NegativeBinomial, Poisson
 from likely.inference import Estimate
 from likely.solvers import Newton

@@ -13,10 +13,10 @@ from likely.estimators.linear.counts import (
     log_linear_strengths,
     publish_log_linear,
 )
-from likely.estimators.linear.evidence import Evidence, shape_variance
 from likely.estimators.linear.glm import DispersedLearner
+from likely.estimators.linear.inference.evidence import Evidence, shape_variance
+from likely.estimators.linear.inference.statistics import likelihood_estimate
 from likely.estimators.linear.model import LinearModel, alpha_hyper
-from likely.estimators.linear.statistics import likelihood_estimate
 from likely.families import Gamma
 from likely.inference import Estimate
 from likely.solvers import Newton

@@ -7,6 +7,8 @@ $$W \leftarrow \arg\min_W l(W, u), \qquad u \leftarrow \arg\min_u l(W, u),$$
 
 u the logarithm of that parameter. For gamma regression W does not depend on u at all,
 for negative binomial regression the two are orthogonal, so a few rounds are enough.
+`SharedLearner` finds W and u together by Newton's method, however strongly they depend on each
+other: u may be the thresholds of ordered classes, or the shape of lifetimes.
 """
 
 from typing import Any, ClassVar
@@ -19,18 +21,28 @@ from jaxtyping import Array, Float, PyTree
 from likely import recipe
 from likely.core.numerics import bounded
 from likely.core.rows import weighted_mean
-from likely.estimators.linear.uncertainty import AbstractLinearLearner
-from likely.families import AbstractFamily, Categorical, Gamma, Huber
+from likely.estimators.linear.inference.uncertainty import AbstractLinearLearner
+from likely.families import (
+    AbstractFamily,
+    Categorical,
+    Censored,
+    Gamma,
+    Huber,
+    Tweedie,
+)
 from likely.families.huber_distribution import huber_loss
 from likely.families.weighted import weighted_median
 from likely.models import Linear, Offset, Shared
 from likely.objectives.priors import AbstractPrior, penalised
 from likely.objectives.rows import Normalisation
+from likely.solvers import LBFGS, Newton
 from likely.typing import Batch, Key, Solution, Solver
 
 MAX_ROUNDS = 100
 MAX_DISTANCE = 30.0
 """How far the logarithm of the dispersion may move from its start."""
+MAX_NEWTON_COEFFICIENTS = 512
+"""Coefficients up to which the Hessian of a shared learner is computed."""
 MAX_CONCENTRATION = 1e6
 """r over the mean count from which a negative binomial is a Poisson distribution."""
 
@@ -152,6 +164,10 @@ class _Location(eqx.Module):
         rho = bounded(eta[:, 0])
         if isinstance(self.unit, Gamma):
             return y * jnp.exp(-rho) + rho
+        if isinstance(self.unit, Tweedie):
+            p = jnp.asarray(self.unit.power, eta.dtype)
+            falling = y * jnp.exp((1 - p) * rho) / (p - 1)
+            return falling + jnp.exp((2 - p) * rho) / (2 - p)
         return (jnp.exp(u) + y) * jax.nn.softplus(rho - u) - y * rho
 
     def penalty(self, model) -> Float[Array, ""]:
@@ -292,6 +308,59 @@ class DispersedLearner(AbstractLinearLearner):
     def trimmed(self, phi: Solution, d: int) -> Solution:
         """φ with the weights of the first d columns."""
         return trim(phi, d)
+
+
+class SharedLearner(AbstractLinearLearner):
+    """The recipe for a family of η = (location, u), u shared by all rows.
+
+    Args:
+        family: p(y | θ).
+        solver: for w, b and u.
+        intercept: whether there is a b.
+        per_weight: α is for each unit of weight.
+    """
+
+    family: AbstractFamily
+    solver: Solver
+    intercept: bool = eqx.field(static=True, default=True)
+    per_weight: bool = eqx.field(static=True, default=False)
+    any_coordinates: ClassVar[bool] = True
+
+    def learn(self, key: Key, hyper: dict, batch: Batch) -> Solution:
+        """Start at the null model, or close to it, and minimise."""
+        X = batch.x[0] if isinstance(batch.x, tuple) else batch.x
+        family = self.family
+        start = family.start if isinstance(family, Censored) else family.marginal
+        null = start(batch.y, batch.w)
+        line = start_at(batch.x, null[:1], self.intercept)
+        model = Shared(line, null[1:]) if len(null) > 1 else line
+        prior = ridge_prior(X, strength(hyper, batch.w, self.per_weight), hyper)
+        return recipe.fit(
+            self.family, model, batch, prior=prior, solver=self.solver, key=key
+        ).solution
+
+    def losses(self, phi: Solution, batch: Batch) -> Float[Array, " n"]:
+        """−log p of each row."""
+        return -self.family.log_prob(self.eta(phi, batch.x), batch.y)
+
+    def eta(self, phi: Solution, X: Any) -> Float[Array, "n k"]:
+        """(x·w + b, u)."""
+        return phi.model(X)[0]
+
+    def penalty(self, phi: Solution, hyper: dict, w: Any) -> tuple[Any, None]:
+        """α, in nats."""
+        return hyper["alpha"] * (w.sum() if self.per_weight else 1.0), None
+
+    def trimmed(self, phi: Solution, d: int) -> Solution:
+        """φ with the weights of the first d columns."""
+        return trim(phi, d)
+
+
+def shared_solver(coefficients: int, max_iter: int, tol: float) -> Solver:
+    """Newton's method, or L-BFGS for more coefficients than a Hessian is worth."""
+    if coefficients <= MAX_NEWTON_COEFFICIENTS:
+        return Newton(max_steps=max_iter, tolerance=tol)
+    return LBFGS(search="backtracking", max_steps=max_iter, tolerance=max(tol, 1e-8))
 
 
 def _tiny(y: Array) -> float:

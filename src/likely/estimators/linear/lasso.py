@@ -13,6 +13,7 @@ from likely.base.settings import store
 from likely.core.checks import InputError
 from likely.core.rows import weighted_mean
 from likely.estimators.linear.glm import trim
+from likely.estimators.linear.inference.uncertainty import AbstractLinearLearner
 from likely.estimators.linear.model import LinearModel, alpha_of
 from likely.estimators.linear.normal import (
     normal_estimate,
@@ -22,7 +23,6 @@ from likely.estimators.linear.normal import (
     publish_normal,
 )
 from likely.estimators.linear.penalty import lasso_strengths
-from likely.estimators.linear.uncertainty import AbstractLinearLearner
 from likely.families import AbstractFamily, Normal, Product
 from likely.models import Linear, Shared
 from likely.objectives import ElasticNetPrior

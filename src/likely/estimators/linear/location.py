@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from likely.estimators.linear.coefficients import coefficients_of
-from likely.estimators.linear.evidence import Evidence
-from likely.estimators.linear.statistics import likelihood_estimate
+from likely.estimators.linear.inference.evidence import Evidence
+from likely.estimators.linear.inference.statistics import likelihood_estimate
 from likely.inference import Estimate
 from likely.typing import Solution
 

@@ -14,17 +14,17 @@ from likely.base.learning import learn
 from likely.base.settings import store
 from likely.core.checks import InputError
 from likely.estimators.linear.coefficients import coefficients_of, eta_at
-from likely.estimators.linear.evidence import Evidence
 from likely.estimators.linear.glm import LinearLearner, empty_columns, trim
-from likely.estimators.linear.model import LinearModel, alpha_of
-from likely.estimators.linear.penalty import ridge_strengths, weak_strengths
-from likely.estimators.linear.separation import separation
-from likely.estimators.linear.standardised import standardised
-from likely.estimators.linear.statistics import (
+from likely.estimators.linear.inference.evidence import Evidence
+from likely.estimators.linear.inference.statistics import (
     likelihood_estimate,
     penalty_sentence,
     present_rows,
 )
+from likely.estimators.linear.model import LinearModel, alpha_of
+from likely.estimators.linear.penalty import ridge_strengths, weak_strengths
+from likely.estimators.linear.separation import separation
+from likely.estimators.linear.standardised import standardised
 from likely.evaluate.thresholds import operating_points
 from likely.families import AbstractFamily, Bernoulli
 from likely.inference import Estimate

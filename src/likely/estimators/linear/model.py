@@ -21,12 +21,10 @@ from likely.base.settings import at_least
 from likely.core.checks import InputError
 from likely.core.random import key_of
 from likely.estimators.linear.coefficients import coefficients_of, eta_at
-from likely.estimators.linear.evidence import Evidence
 from likely.estimators.linear.formulas.formula import Formula, fit_formula
-from likely.estimators.linear.penalty import choose_alpha
-from likely.estimators.linear.spread import Spread
-from likely.estimators.linear.standardised import plain_learner, standardised
-from likely.estimators.linear.statistics import (
+from likely.estimators.linear.inference.evidence import Evidence
+from likely.estimators.linear.inference.spread import Spread
+from likely.estimators.linear.inference.statistics import (
     FitRecord,
     penalty_sentence,
     refits,
@@ -35,12 +33,14 @@ from likely.estimators.linear.statistics import (
     statistics_or_none,
     summarize,
 )
-from likely.estimators.linear.uncertainty import (
+from likely.estimators.linear.inference.uncertainty import (
     columns_of,
     mixture_over_refits,
     predictive,
     recorded_predictive,
 )
+from likely.estimators.linear.penalty import choose_alpha
+from likely.estimators.linear.standardised import plain_learner, standardised
 from likely.families import Predictive
 from likely.inference import Estimate, Summary
 from likely.typing import Batch, Key

@@ -16,20 +16,24 @@ from likely.core.linalg import lstsq
 from likely.core.numerics import HALF_LOG_2PI, log_rising
 from likely.core.rows import weighted_mean
 from likely.estimators.linear.coefficients import coefficients_of
-from likely.estimators.linear.collinearity import warn_collinear
-from likely.estimators.linear.evidence import Evidence, normal_covariance, r_squared
 from likely.estimators.linear.glm import empty_columns, trim
+from likely.estimators.linear.inference.collinearity import warn_collinear
+from likely.estimators.linear.inference.evidence import (
+    Evidence,
+    normal_covariance,
+    r_squared,
+)
+from likely.estimators.linear.inference.spread import MIN_DF
+from likely.estimators.linear.inference.statistics import penalty_sentence
+from likely.estimators.linear.inference.uncertainty import AbstractLinearLearner
 from likely.estimators.linear.model import LinearModel, alpha_hyper
 from likely.estimators.linear.penalty import ridge_strengths
-from likely.estimators.linear.spread import MIN_DF
 from likely.estimators.linear.standardised import (
     Standardisation,
     StandardisedLearner,
     column_moments,
     is_rounding,
 )
-from likely.estimators.linear.statistics import penalty_sentence
-from likely.estimators.linear.uncertainty import AbstractLinearLearner
 from likely.families import AbstractFamily, MultivariateNormal, Normal
 from likely.inference import Estimate
 from likely.models import Linear, Shared

@@ -5,6 +5,7 @@ square of the columns, for a lasso the smallest α that makes every coefficient 
 strength with the fewest held-out nats wins.
 """
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.base import is_classifier
 from likely.base.learning import Problem, held_out_fits
 from likely.core.checks import InputError
 from likely.evaluate.cross_validation import training_weights
+from likely.evaluate.splits import k_fold, stratified_k_fold
 from likely.typing import Batch, Key
 
 N_STRENGTHS, N_WEAK_STRENGTHS = 40, 13
@@ -29,11 +31,31 @@ def choose_alpha(
     cv = _n_folds(model, batch) if model.cv is None else model.cv
     if cv == 1:
         return float(grid[-1]), grid, np.full((len(grid), 1), np.nan)
-    train = training_weights(cv, batch.y, batch.w, classes=is_classifier(model))
+    classes = is_classifier(model)
+    if isinstance(cv, Integral):
+        cv = _shuffled(int(cv), batch, classes)
+    train = training_weights(cv, batch.y, batch.w, classes=classes)
     hypers = {name: np.full(len(grid), value) for name, value in problem.hyper.items()}
     hypers["alpha"] = grid
     _, nll = held_out_fits(problem.present(), key, hypers, train[:, batch.w > 0])
     return float(grid[np.argmin(nll.mean(1))]), grid, nll
+
+
+def _shuffled(k: int, batch: Batch, classes: bool) -> list[tuple]:
+    """k folds of the present rows in an order that does not depend on theirs.
+
+    Tables are often sorted: a fold of neighbours would hold all rows of a category, and
+    no penalty would look strong enough.
+    """
+    if k < 2:
+        raise InputError(f"cv is {k}; give at least 2 folds.")
+    w = (batch.w > 0).astype(float)
+    if classes:
+        folds = stratified_k_fold(batch.y, k, sample_weight=w, random_state=0)
+    else:
+        folds = k_fold(len(w), k, sample_weight=w, random_state=0)
+    pairs = zip(folds.train, folds.held_out, strict=True)
+    return [(np.flatnonzero(train), np.flatnonzero(out)) for train, out in pairs]
 
 
 def _n_folds(model: Any, batch: Batch) -> int:

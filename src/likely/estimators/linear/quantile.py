@@ -11,11 +11,11 @@ from sklearn.base import RegressorMixin
 from likely.base.settings import store
 from likely.core.rows import weighted_mean
 from likely.estimators.linear.absolute import MAX_STEPS, least_pinball
-from likely.estimators.linear.evidence import Evidence, quantile_covariance
 from likely.estimators.linear.glm import trim
+from likely.estimators.linear.inference.evidence import Evidence, quantile_covariance
+from likely.estimators.linear.inference.uncertainty import AbstractLinearLearner
 from likely.estimators.linear.location import location_estimate, publish_location
 from likely.estimators.linear.model import LinearModel
-from likely.estimators.linear.uncertainty import AbstractLinearLearner
 from likely.families import AbstractFamily, AsymmetricLaplace, Laplace
 from likely.inference import Estimate
 from likely.inference.sandwich import KINDS

@@ -7,11 +7,11 @@ from sklearn.base import RegressorMixin
 
 from likely.base.settings import store
 from likely.core.checks import InputError
-from likely.estimators.linear.evidence import (
+from likely.estimators.linear.glm import DispersedLearner
+from likely.estimators.linear.inference.evidence import (
     Evidence,
     joint_covariance,
 )
-from likely.estimators.linear.glm import DispersedLearner
 from likely.estimators.linear.location import location_estimate, publish_location
 from likely.estimators.linear.model import LinearModel, alpha_hyper
 from likely.estimators.linear.penalty import ridge_strengths

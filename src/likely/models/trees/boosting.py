@@ -268,7 +268,7 @@ def derivatives_of(
             with float64():
                 g, h = _automatic(family, pad_rows(eta), padded)
                 g, h = np.asarray(g)[:n], np.asarray(h)[:n]
-            return np.ascontiguousarray(g.T), np.ascontiguousarray(h.T)
+            return np.array(g.T, order="C"), np.array(h.T, order="C")  # may be written
 
         return automatic
     g, h = np.empty((k, n)), np.empty((k, n))

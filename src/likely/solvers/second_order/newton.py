@@ -8,12 +8,14 @@ of its eigenvalues, or H plus a shift. So d descends also near saddles.
 
 For a `LinearModel` under a `Separable` objective with row losses $l_i(η_i)$, η = AB, the
 Hessian is $A^\top \operatorname{diag}(w\,l'')\,A$ plus that of the penalty: iteratively
-reweighted least squares. Any other model gets its Hessian from automatic differentiation.
+reweighted least squares. Entries of η that all rows share (a scale, thresholds) are columns
+of ones of their own. Any other model gets its Hessian from automatic differentiation.
 """
 
 from collections.abc import Callable
 from typing import ClassVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -26,7 +28,7 @@ from likely.solvers.second_order.descent import AbstractMethod, Proposal, Rules,
 from likely.solvers.second_order.line_search import Point
 from likely.solvers.second_order.pointwise import curvature
 from likely.solvers.settings import Real, Whole
-from likely.typing import Batch, LinearModel, Solution, State
+from likely.typing import Batch, LinearModel, SharedModel, Solution, State
 
 SECOND_SHIFT = 1e-3
 """What is added to the Hessian, of unit diagonal, after a line search that failed."""
@@ -64,6 +66,10 @@ class Newton(AbstractFullBatch):
         if isinstance(model, LinearModel) and separable:
             linear = _reweighted(objective, model, data, key, state)
             x, rebuild, evaluate, hessian = linear
+            method = _Reweighted(hessian)
+        elif separable and _is_shared_line(model):
+            shared = _shared(objective, model, data, key, state)
+            x, rebuild, evaluate, hessian = shared
             method = _Reweighted(hessian)
         else:
             x, rebuild = flatten(model)
@@ -217,6 +223,53 @@ def _reweighted(objective, model: LinearModel, data: Batch, key, state):
         return _gram(A, h) + jax.hessian(penalty)(x), noise
 
     return B.ravel(), rebuild, evaluate, hessian
+
+
+def _is_shared_line(model) -> bool:
+    """Whether η is that of a linear model, and entries beside it that all rows share."""
+    is_shared = isinstance(model, SharedModel) and model.order is None
+    return is_shared and isinstance(model.model, LinearModel)
+
+
+def _shared(objective, model, data: Batch, key, state):
+    """What `_reweighted` gives, for x = (B, tail) and η = (AB, tail)."""
+    line = model.model
+    A, B, q = line.design(data.x), line.coefficients, line.coefficients.size
+    eta, _ = line(data.x, w=data.w, key=key, state=state)
+    offset, k, total = eta - A @ B, B.shape[1], data.w.sum()
+
+    def rebuild(x: Float[Array, " q"]):
+        parts = line.with_coefficients(x[:q].reshape(B.shape)), x[q:]
+        return eqx.tree_at(lambda m: (m.model, m.tail), model, parts)
+
+    def penalty(x: Float[Array, " q"]) -> Float[Array, ""]:
+        return objective.penalty(rebuild(x))
+
+    def link(x: Float[Array, " q"]) -> Float[Array, "n k"]:
+        tail = jnp.broadcast_to(x[q:], (len(A), len(x) - q))
+        return jnp.concatenate([A @ x[:q].reshape(B.shape) + offset, tail], 1)
+
+    def likelihood(eta: Float[Array, "n k"]) -> Float[Array, ""]:
+        return (data.w @ objective.pointwise(eta, data.y)) / total
+
+    def evaluate(x: Float[Array, " q"], state: State):
+        f, g = jax.value_and_grad(likelihood)(link(x))
+        penalty_f, penalty_g = jax.value_and_grad(penalty)(x)
+        parts = [(g[:, :k].T @ A).T.ravel(), g[:, k:].sum(0)]
+        return (f + penalty_f, state), jnp.concatenate(parts) + penalty_g
+
+    def hessian(x: Float[Array, " q"]) -> tuple[Float[Array, "q q"], Float[Array, ""]]:
+        eta = link(x)
+        _, h = curvature(objective, eta, data.y)
+        h = h * (data.w / total)[:, None, None]
+        bend = jnp.abs(jnp.trace(h.sum(0)))
+        noise = 8 * jnp.finfo(A.dtype).eps * jnp.max(jnp.abs(eta)) * jnp.sqrt(bend)
+        cross = jnp.einsum("nkt,np->pkt", h[:, :k, k:], A).reshape(q, -1)
+        corner = h[:, k:, k:].sum(0)
+        H = jnp.block([[_gram(A, h[:, :k, :k]), cross], [cross.T, corner]])
+        return H + jax.hessian(penalty)(x), noise
+
+    return jnp.concatenate([B.ravel(), model.tail]), rebuild, evaluate, hessian
 
 
 def _gram(A: Float[Array, "n p"], h: Float[Array, "n k k"]) -> Float[Array, "q q"]:

@@ -1,17 +1,21 @@
 """The report: one HTML page that works offline and runs no script."""
 
-from typing import Any
-
-from likely.workbench.report import sections
-from likely.workbench.report.sections import escape
+from likely.workbench.report import quality, sections
+from likely.workbench.report.contents import Report
+from likely.workbench.report.markup import escape
+from likely.workbench.report.numbers import counted
 from likely.workbench.report.style import CSS, FRAGMENT
+from likely.workbench.report.verdict import verdict as verdict_of
 
 PARTS = (
     ("ladder", "Comparison of models", sections.comparison),
     ("findings", "Findings", sections.findings),
     ("simple", "Coefficients of a linear model", sections.coefficients),
-    ("calibration", "Calibration and coverage", sections.calibration),
+    ("calibration", "Calibration and coverage", quality.calibration),
+    ("classes", "Classes and decisions", quality.decisions),
+    ("rows", "Groups and rows", sections.rows),
     ("columns", "Importance and effects of columns", sections.importance),
+    ("learning", "Would more rows help?", sections.learning),
     ("data", "The data", sections.data),
     ("reproduce", "How to reproduce this", sections.reproduce),
 )
@@ -20,14 +24,22 @@ POLICY = (
 )
 
 
-def page(result: Any) -> str:
+def page(report: Report) -> str:
     """The whole report as an HTML file."""
-    report = result.report
-    title = f"{report['target']['name']} in {report['data']['name']}"
-    links = "".join(f'<a href="#{name}">{escape(head)}</a>' for name, head, _ in PARTS)
+    title = f"{report.target.name} in {report.data.name}"
+    parts = [part for part in PARTS if part[0] != "classes" or report.classes]
+    links = "".join(f'<a href="#{name}">{escape(head)}</a>' for name, head, _ in parts)
     body = "".join(
-        f'<section id="{name}"><h2>{escape(head)}</h2>{make(result)}</section>'
-        for name, head, make in PARTS
+        f'<section id="{name}"><h2>{escape(head)}</h2>{make(report)}</section>'
+        for name, head, make in parts
+    )
+    facts = ", ".join(
+        [
+            counted(report.data.rows, "row"),
+            counted(len(report.data.columns), "column"),
+            counted(report.spec.folds, "fold"),
+            f"seed {report.spec.seed}",
+        ]
     )
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -35,22 +47,24 @@ def page(result: Any) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{CSS}</style></head><body><main>"
         f"<h1>{escape(title)}</h1>"
-        f'<p class="soft">{report["data"]["rows"]} rows, '
-        f"{len(report['data']['columns'])} columns, {report['spec']['folds']} folds, "
-        f"seed {report['spec']['seed']}</p>"
-        f'<div class="verdict">{_verdict(result)}</div>'
+        f'<p class="soft">{facts}</p>'
+        f'<div class="verdict">{_verdict(report)}</div>'
         f'<nav aria-label="Sections">{links}</nav>{body}</main></body></html>\n'
     )
 
 
-def fragment(result: Any) -> str:
+def fragment(report: Report) -> str:
     """The verdict and the comparison of models as HTML, for notebooks."""
-    inside = f"{_verdict(result)}{sections.comparison(result)}"
+    inside = f"{_verdict(report)}{sections.comparison(report)}"
     return f'<style>{FRAGMENT}</style><div class="likely">{inside}</div>'
 
 
-def _verdict(result: Any) -> str:
-    return "".join(f"<p>{escape(sentence)}</p>" for sentence in result.verdict)
+def _verdict(report: Report) -> str:
+    first = {f"{f.text} {f.advice}".rstrip() for f in report.findings if f.first}
+    return "".join(
+        f"<p{' class=alarm' if sentence in first else ''}>{escape(sentence)}</p>"
+        for sentence in verdict_of(report)
+    )
 
 
 __all__ = ["fragment", "page"]

@@ -1,358 +1,356 @@
-"""The sections of the report, each from the report data and the held-out predictions."""
+"""The sections of the report, each a function of the typed report."""
 
-import html
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from likely import evaluate
-from likely.workbench.quantiles import MIDDLE
-from likely.workbench.report.charts import Axes, number, rows_chart
-from likely.workbench.result import mean_size
-from likely.workbench.spec import Spec
+from likely.workbench.report import effects
+from likely.workbench.report.charts import Axes, rows_chart
+from likely.workbench.report.contents import Report
+from likely.workbench.report.markup import escape, figure, grid, paragraph, table
+from likely.workbench.report.measured import Coefficient
+from likely.workbench.report.numbers import (
+    counted,
+    number,
+    p_value,
+    percent,
+    with_error,
+)
+from likely.workbench.report.verdict import NATS, score, shrunk_lines
 
-MAX_POINTS = 400
-"""The largest number of points of a scatter plot."""
-MAX_CONFUSION_CLASSES = 12
-"""The largest number of classes of a confusion matrix."""
-
-
-def escape(text: Any) -> str:
-    """Text that is safe inside HTML."""
-    return html.escape(str(text), quote=True)
-
-
-def table(
-    head: Sequence[str],
-    rows: Sequence[Sequence[Any]],
-    caption: str,
-    best: int | None = None,
-    text: Sequence[int] = (),
-) -> str:
-    """An HTML table; its cells are escaped."""
-    kind = [' class="text"' if j in text else "" for j in range(len(head))]
-    top = "".join(
-        f'<th scope="col"{k}>{escape(name)}</th>'
-        for k, name in zip(kind, head, strict=True)
-    )
-    body = []
-    for i, row in enumerate(rows):
-        mark = ' class="best"' if i == best else ""
-        cells = "".join(
-            f"<td{k}>{escape(c)}</td>" for k, c in zip(kind, row, strict=True)
-        )
-        body.append(f"<tr{mark}>{cells}</tr>")
-    return (
-        f'<div class="scroll"><table><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{top}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
-    )
+MAX_COEFFICIENTS, MAX_DRAWN = 60, 25
+"""How many coefficients are listed, and how many are drawn."""
+SCORE_NAMES = {
+    "rmse": "RMSE",
+    "mae": "MAE",
+    "r2": "R²",
+    "auc": "AUC",
+    "ece": "calibration error",
+    "brier": "Brier score",
+    "rps": "RPS",
+}
 
 
-def figure(svg: str, caption: str, wide: bool = False) -> str:
-    """A chart with a caption; on a phone a wide one scrolls sideways."""
-    kind = ' class="wide"' if wide else ""
-    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return f"<figure{kind}>{svg}{below}</figure>"
-
-
-def comparison(result: Any) -> str:
+def comparison(report: Report) -> str:
     """Scores and gains of all models, and a chart of the gains."""
-    rows = result.report["ladder"]
-    best = [row["name"] for row in rows].index(result.report["winner"]["name"])
-    scores = list(rows[0]["scores"])
-    head = ["model", "nats", "±", "gain", "±", *scores]
+    rows = report.ladder
+    best = [row.name for row in rows].index(report.winner.name)
+    labels = {row.name: row.label for row in rows}
+    scores = list(rows[0].scores)
+    head = ["model", "nats", "gain", "over", *(_named(s, report) for s in scores)]
     cells = [
         [
-            row["label"],
-            _cell(row["nats"], ".4f"),
-            _cell(row["error"], ".4f"),
-            _cell(row["gain"] if i else None, "+.4f"),
-            _cell(row["gain_error"] if i else None, ".4f"),
-            *(_cell(row["scores"][name]) for name in scores),
+            row.label,
+            with_error(row.nats, row.error),
+            with_error(row.gain, row.gain_error, "+") if row.gain_over else "",
+            labels.get(row.gain_over, ""),
+            *(score(row.scores.get(name)) for name in scores),
         ]
-        for i, row in enumerate(rows)
+        for row in rows
     ]
     chart = rows_chart(
-        [
-            _whiskers(row["label"], row["gain_over_null"], row["gain_over_null_error"])
-            for row in rows
-        ],
+        [_whiskers(r.label, r.gain_over_null, r.gain_over_null_error) for r in rows],
         title="Gain over the null model, in nats per row, with two standard errors",
         label="nats per row gained over the null model (± 2 standard errors)",
         marked=best,
     )
-    skipped = "".join(
-        f"<p class=soft>Left out: {escape(label)}, because {escape(why)}.</p>"
-        for label, why in result.report["skipped"].items()
-    )
     caption = (
-        "Held-out negative log-likelihood (lower is better); the gain is over the row "
-        "above, on the same rows."
+        "Negative log-likelihood of held-out rows in nats per row (lower is better), ± its "
+        "standard error; the gain is over the best simpler model, on the same rows."
     )
+    notes = [_full(f"{row.label}: {note}") for row in rows for note in row.notes]
+    notes += shrunk_lines(report)
+    left = [f"Left out: {k}, because {why}." for k, why in report.skipped.items()]
     return (
         table(head, cells, caption, best)
+        + paragraph(NATS, "soft")
         + figure(chart, "Right of zero is better.", wide=True)
-        + skipped
+        + "".join(paragraph(text, "soft") for text in (*notes, *left))
     )
 
 
-def _cell(value: Any, form: str = ".4g") -> str:
-    return "" if value is None else format(value, form)
+def _named(name: str, report: Report) -> str:
+    """The name of a score."""
+    levels = " (levels)" if name == "mae" and report.is_class else ""
+    return f"{SCORE_NAMES.get(name, name)}{levels}"
 
 
 def _whiskers(name: str, value: Any, error: Any) -> tuple:
     """A row of a chart: a value with two standard errors."""
-    width = 2 * (error or 0)
+    value, width = value or 0.0, 2 * (error or 0)
     return name, value, value - width, value + width
 
 
-def coefficients(result: Any) -> str:
-    """Coefficients of an unpenalised linear model."""
-    found = result.report["simple"]
-    if not found["rows"]:
-        why = found["refusal"] or "it could not be fitted"
-        return f"<p>No coefficients are shown: {escape(why)}</p>"
-    rows = found["rows"]
-    shown = sorted(
-        rows, key=lambda r: -abs(r["estimate"] or 0) if r["p"] is None else r["p"]
+def findings(report: Report) -> str:
+    """Warnings and notes, with advice."""
+    if not report.findings:
+        return "<p>There is nothing to report.</p>"
+    return "".join(
+        f'<div class="finding {escape(f.level)}"><b>{escape(f.kind.capitalize())}.</b> '
+        f'{escape(f.text)} <span class="soft">{escape(f.advice)}</span></div>'
+        for f in report.findings
     )
-    shown = [r for r in shown if not _is_intercept(r["name"])][:25]
-    cells = [
-        [
-            r["name"],
-            *(_cell(r[k]) for k in ("estimate", "error", "low", "high")),
-            _p(r["p"]),
-        ]
-        for r in rows[:60]
-    ]
+
+
+def coefficients(report: Report) -> str:
+    """Coefficients of an unpenalised linear model, in the units of the table."""
+    found = report.simple
+    if not found.rows:
+        why = found.refusal or "it could not be fitted."
+        return paragraph(_full(f"no coefficients are shown: {why}"))
+    several = len({row.of_class for row in found.rows}) > 1
+    shown = [row for row in found.rows if row.column]
+    shown = sorted(shown, key=lambda r: 1.0 if r.p is None else r.p)[:MAX_DRAWN]
+    text = (
+        f"{found.title[0].upper()}{found.title[1:]}, fitted to all rows without a penalty, "
+        f"in the units of the table.{_meaning(report)}"
+    )
+    facts = ", ".join(
+        f"{name} {number(value, 4)}"
+        for name, value in found.facts.items()
+        if value is not None
+    )
     chart = rows_chart(
-        [
-            (r["name"], *(r[k] or 0.0 for k in ("estimate", "low", "high")))
-            for r in shown
-        ],
-        title="Coefficients with confidence intervals",
-        label="coefficient (95 % interval)",
+        [_standardised(row, several) for row in shown],
+        title="Coefficients for one standard deviation of each column",
+        label="effect of one standard deviation of the column (95 % interval)",
     )
-    more = f" The first 60 of {len(rows)} are listed." if len(rows) > 60 else ""
-    text = (
-        f"<p>{escape(found['title'][0].upper() + found['title'][1:])}, fitted to all rows "
-        "without a penalty. Numbers are scaled to variance 1, so the sizes of "
-        f"coefficients can be compared.{more}</p>"
-    )
-    head = ["column", "estimate", "error", "low 95 %", "high 95 %", "p"]
-    detail = table(head, cells, "Estimates, standard errors, intervals, p-values")
     caption = "A column whose interval excludes zero carries information that the others lack."
-    return text + figure(chart, caption, wide=True) + detail
+    return (
+        paragraph(text)
+        + _coefficient_table(report, several)
+        + paragraph(f"Fit: {facts}.", "soft")
+        + figure(chart, caption, wide=True)
+    )
 
 
-def _is_intercept(name: str) -> bool:
-    return name.strip("()").lower() in ("intercept", "const", "bias")
+def _meaning(report: Report) -> str:
+    found, name = report.simple, report.target.name
+    if found.ratio == "odds ratio" and not found.base:
+        return (
+            " Estimates are log-odds of a higher level; the odds ratio is the factor of "
+            "these odds by one unit."
+        )
+    if found.ratio == "odds ratio":
+        words = f"log-odds against {name} = {found.base}"
+        return f" Estimates are {words}; the odds ratio is the factor of the odds by one unit."
+    if found.ratio:
+        return f" The {found.ratio} is what one unit of a column multiplies {name} by."
+    return f" An estimate is the change of {name} by one unit of a column."
 
 
-def _p(p: Any) -> str:
-    if p is None:
+def _coefficient_table(report: Report, several: bool) -> str:
+    found = report.simple
+    head = ["column", *([report.target.name] if several else []), "estimate"]
+    head += ["std. error", "95 % interval"]
+    head += [found.ratio, "its 95 % interval"] if found.ratio else []
+    cells = []
+    for r in found.rows[:MAX_COEFFICIENTS]:
+        ratio = found.ratio and [
+            number(r.ratio, 4),
+            _interval(r.ratio_low, r.ratio_high, 4),
+        ]
+        cells.append(
+            [
+                f"{r.name} (against {r.reference})" if r.reference else r.name,
+                *([r.of_class] if several else []),
+                number(r.estimate),
+                number(r.error),
+                _interval(r.low, r.high),
+                *(ratio or ()),
+                p_value(r.p),
+                *([_factor(found.inflation, r.column)] if found.inflation else []),
+            ]
+        )
+    more = ""
+    if len(found.rows) > MAX_COEFFICIENTS:
+        more = f"; the first {MAX_COEFFICIENTS} of {len(found.rows)} are listed"
+    caption = f"Estimates with standard errors{more}"
+    if found.inflation:
+        caption += "; VIF is the factor by which other columns inflate the variance of an estimate"
+    return table([*head, "p", *(["VIF"] if found.inflation else [])], cells, caption)
+
+
+def _factor(inflation: Mapping[str, Any], column: str) -> str:
+    if column not in inflation:
         return ""
-    return "< 0.0001" if p < 1e-4 else f"{p:.4f}"
+    value = inflation[column]
+    return "∞" if value is None else number(value)
 
 
-def calibration(result: Any) -> str:
-    """Calibration of the probabilities, and coverage of the intervals or sets."""
-    winner = result.report["winner"]
-    asked, share = 100 * winner["coverage_asked"], 100 * winner["coverage"]
-    what = "sets" if result.table.target.is_class else "intervals"
-    unit = " classes" if result.table.target.is_class else " wide"
-    text = (
-        f"<p>Conformal {what} of {asked:.0f} % covered {share:.1f} % of held-out rows and "
-        f"are {mean_size(winner['size'], unit)}.</p>"
-    )
-    predictions = result.held_out[winner["name"]]
-    y, w = result.table.y[predictions.rows], result.table.w[predictions.rows]
-    tail = ""
-    if predictions.probs is None:
-        pictures = [_pit(predictions, w), _scatter(result, predictions, y)]
-    else:
-        pictures = [_reliability(result, predictions, y, w)]
-        if predictions.probs.shape[1] == 2:
-            pictures += _curves(predictions, y, w)
-        if predictions.probs.shape[1] <= MAX_CONFUSION_CLASSES:
-            tail = _confusion(result, predictions, y, w)
-    return text + f'<div class="grid2">{"".join(pictures)}</div>' + tail
+def _interval(low: Any, high: Any, digits: int = 3) -> str:
+    if low is None or high is None:
+        return ""
+    return f"{number(low, digits)} to {number(high, digits)}"
 
 
-def _pit(predictions: Any, w: np.ndarray) -> str:
-    found = evaluate.uniformity(predictions.pit, w)
-    b = len(found.share)
-    axes = Axes((0, 1), (0, 1.1 * max(found.share)), labels=("F(y)", "share of rows"))
-    axes.bars(np.arange(b) / b, 1 / b, found.share)
-    axes.line([0, 1], [1 / b, 1 / b], "ideal")
+def _standardised(row: Coefficient, several: bool) -> tuple:
+    name = f"{row.name} [{row.of_class}]" if several else row.name
+    values = (row.estimate, row.low, row.high)
+    middle, low, high = ((v or 0.0) * (row.spread or 0.0) for v in values)
+    return name, middle, low, high
+
+
+def rows(report: Report) -> str:
+    """Errors and coverage by group, and the rows that the model is most wrong about."""
+    parts = []
+    found = report.groups
+    if found is not None:
+        names = list(found.groups[0].scores)
+        head = [found.column, "rows", "nats"]
+        head += [_named(n, report) for n in names] + ["covered"]
+        cells = [
+            [
+                g.label,
+                number(g.rows),
+                with_error(g.nats, g.nats_error),
+                *(score(g.scores.get(n)) for n in names),
+                percent(g.coverage),
+            ]
+            for g in found.groups
+        ]
+        more = f"; {counted(found.others, 'smaller group')} not listed"
+        caption = f"Held-out rows by {found.column}{more if found.others else ''}"
+        parts.append(table(head, cells, caption))
+    if report.worst:
+        parts.append(_worst(report))
+    return "".join(parts) or "<p>There is nothing to show.</p>"
+
+
+def _worst(report: Report) -> str:
+    first = report.worst[0]
+    columns = list(first.values)
+    keyed = bool(first.key)
+    last = "P(true)" if report.is_class else "interval"
+    head = ["row", *(["key"] if keyed else []), "true", "predicted", last, "nats"]
+    cells = []
+    for r in report.worst:
+        cells.append(
+            [
+                r.row,
+                *([r.key] if keyed else []),
+                _value(r.true),
+                _value(r.predicted),
+                number(r.probability) if report.is_class else _interval(r.low, r.high),
+                number(r.nats),
+                *(r.values[c] for c in columns),
+            ]
+        )
     caption = (
-        "Where the truth fell in its predicted distribution: flat is right, full ends are "
-        "intervals that are too narrow (before recalibration)."
+        "The held-out rows that the best model finds least likely: wrong cells, or cases "
+        "that the columns do not explain? (Rows are counted from 0.)"
     )
-    return figure(axes.svg("Histogram of the probability integral transform"), caption)
+    return table([*head, *columns], cells, caption)
 
 
-def _scatter(result: Any, predictions: Any, y: np.ndarray) -> str:
-    pick = np.linspace(0, len(y) - 1, min(MAX_POINTS, len(y))).round().astype(int)
-    predicted, true = predictions.quantiles[pick, MIDDLE], y[pick]
-    low, high = np.quantile(np.concatenate([predicted, true]), [0.002, 0.998])
-    inside = ((predicted >= low) & (true >= low)) & (
-        (predicted <= high) & (true <= high)
-    )
-    name = result.table.target.name
-    axes = Axes((low, high), (low, high), labels=(f"predicted {name}", f"true {name}"))
-    axes.line([low, high], [low, high], "ideal")
-    axes.dots(predicted[inside], true[inside], "faint", 2.5)
-    picture = axes.svg("True against predicted values")
-    return figure(picture, "Held-out rows: true by predicted.")
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else number(value, 4)
 
 
-def _reliability(result: Any, predictions: Any, y: np.ndarray, w: np.ndarray) -> str:
-    T = result.report["winner"]["temperature"]
-    after = evaluate.temperature_scaled(predictions.probs, T)
-    axes = Axes((0, 1), (0, 1), labels=("confidence", "frequency"))
-    axes.line([0, 1], [0, 1], "ideal")
-    found = evaluate.reliability(y, after, w, equal="weight", bins=10)
-    before = evaluate.reliability(y, predictions.probs, w)
-    for x, share, _, error in zip(*found, strict=True):
-        ends = max(share - 2 * error, 0), min(share + 2 * error, 1)
-        axes.line([x, x], ends, "whisker")
-    axes.line(found.confidence, found.frequency)
-    axes.dots(found.confidence, found.frequency)
-    now = evaluate.reliability(y, after, w)
-    caption = (
-        f"Frequency of correct predictions by confidence. Expected calibration error "
-        f"{100 * before.expected_error:.1f} points, {100 * now.expected_error:.1f} at "
-        f"temperature {T:.2f}."
-    )
-    return figure(axes.svg("Reliability diagram"), caption)
-
-
-def _curves(predictions: Any, y: np.ndarray, w: np.ndarray) -> list[str]:
-    curve = evaluate.operating_points(y, predictions.probs[:, 1], w)
-    keep = np.unique(np.linspace(0, len(curve.threshold) - 1, 200).round().astype(int))
-    roc = Axes((0, 1), (0, 1), labels=("false positive rate", "true positive rate"))
-    roc.line([0, 1], [0, 1], "ideal")
-    roc.line(curve.false_positive_rate[keep], curve.recall[keep])
-    pr = Axes((0, 1), (0, 1), labels=("recall", "precision"))
-    pr.line(curve.recall[keep], curve.precision[keep])
-    caption = f"Average precision {curve.average_precision:.3f}."
-    return [
-        figure(roc.svg("ROC curve"), f"Area under the ROC curve {curve.area:.3f}."),
-        figure(pr.svg("Precision and recall"), caption),
-    ]
-
-
-def _confusion(result: Any, predictions: Any, y: np.ndarray, w: np.ndarray) -> str:
-    labels = result.table.target.classes
-    counts = evaluate.confusion(y, predictions.probs, w)
-    rows = [
-        [label, *(f"{v:g}" for v in row)]
-        for label, row in zip(labels, counts, strict=True)
-    ]
-    head = ["true \\ predicted", *labels]
-    return table(head, rows, "Held-out rows by true and predicted class")
-
-
-def importance(result: Any) -> str:
-    """Importances and partial effects of columns."""
-    found = result.report["importances"]
+def importance(report: Report) -> str:
+    """Importances, partial effects and interactions of columns."""
+    found = report.importances
     if not found:
         return "<p>No column improves the predictions.</p>"
     chart = rows_chart(
-        [_whiskers(i["column"], i["nats"], i["error"]) for i in found[:20]],
+        [_whiskers(i.column, i.nats, i.error) for i in found[:20]],
         title="Importance of columns",
         label="nats per row lost when the column is shuffled (± 2 standard errors)",
     )
-    pictures = "".join(_effect(result, e) for e in result.report["effects"])
     text = (
-        "<p>Computed on held-out rows by the models of single folds. These are effects on "
-        "predictions; they need not be causal.</p>"
+        "Computed on held-out rows by the models of single folds. These are effects on "
+        "predictions; they need not be causal."
     )
-    effects = f'<h3>Partial effects</h3><div class="grid2">{pictures}</div>'
-    return text + figure(chart, "", wide=True) + effects
-
-
-def _effect(result: Any, effect: dict) -> str:
-    target = result.table.target
-    means, errors = np.array(effect["means"], float), np.array(effect["errors"], float)
-    if not (np.isfinite(means).all() and np.isfinite(errors).all()):
-        return ""  # numbers so large that their means are not
-    which = means.shape[1] - 1
-    if which > 1:
-        which = int(np.argmax(np.ptp(means, axis=0)))
-    mean, error = means[:, which], 2 * errors[:, which]
-    label = f"predicted {target.name}"
-    if target.is_class:
-        label = f"P({target.classes[which]})"
-    low, high = mean - error, mean + error
-    pad = 0.05 * max(high.max() - low.min(), 1e-9)
-    values, column = effect["values"], effect["column"]
-    n, is_number = len(values), effect["kind"] == "number"
-    x = (values[0], values[-1]) if is_number else (-0.5, n - 0.5)
-    axes = Axes(x, (low.min() - pad, high.max() + pad), labels=(column, label))
-    if is_number:
-        axes.band(values, low, high)
-        axes.line(values, mean)
-    else:
-        for i in range(n):
-            axes.line([i, i], [low[i], high[i]], "whisker")
-        axes.dots(range(n), mean)
-        for i in range(0, n, -(-n // 6)):
-            (px,), _ = axes.pixels([i], [0])
-            axes.text(px, axes.height - 21, str(values[i])[:10])
-    picture = axes.svg(f"Effect of {column}", ticks=(is_number, True))
-    caption = f"{column}: mean over rows, ± 2 standard deviations over folds."
-    return figure(picture, caption)
-
-
-def findings(result: Any) -> str:
-    """Warnings and notes, with advice."""
-    found = result.report["findings"]
-    if not found:
-        return "<p>There is nothing to report.</p>"
-    return "".join(
-        f'<div class="finding {escape(f["level"])}"><b>{escape(f["kind"])}.</b> '
-        f'{escape(f["text"])} <span class="soft">{escape(f["advice"])}</span></div>'
-        for f in found
-    )
-
-
-def data(result: Any) -> str:
-    """The columns, and what they were read as."""
-    report = result.report["data"]
-    rows = []
-    for c in report["columns"]:
-        ends = "" if c["low"] is None else f"{_end(c['low'])} to {_end(c['high'])}"
-        seen = ends or ", ".join(c["examples"][:3])
-        kind = c["kind"] if c["used"] else f"{c['kind']} (left out)"
-        rows.append(
-            [c["name"], kind, c["missing"], c["distinct"] or "", seen[:60], c["reason"]]
+    if len(found) < sum(column.used for column in report.data.columns):
+        text += (
+            f" The {len(found)} columns that matter most were searched for by shuffling "
+            "groups of columns."
         )
-    head = ["column", "kind", "missing", "different", "values", "why this kind"]
-    caption = f"{report['rows']} rows, split into folds {report['dealt']}"
-    notes = "".join(f'<p class="soft">{escape(n)}</p>' for n in report["notes"])
-    target = result.report["target"]
-    text = (
-        f"<p>The target <b>{escape(target['name'])}</b> is {escape(target['kind'])} "
-        f"({escape(target['reason'])}), family {escape(target['family'])}.</p>"
+    parts = [paragraph(text), figure(chart, "", wide=True)]
+    pictures = [effects.effect(report, e) for e in report.effects]
+    if any(pictures):
+        parts += ["<h3>Partial effects</h3>", grid(pictures)]
+    if report.interactions:
+        parts += ["<h3>Interactions</h3>", _interactions(report)]
+    return "".join(parts)
+
+
+def _interactions(report: Report) -> str:
+    cells = [
+        [" × ".join(i.columns), percent(i.share, 0), number(i.size)]
+        for i in report.interactions[:5]
+    ]
+    caption = (
+        "How much of the joint effect of two columns is no sum of their effects, on the "
+        "scale of the linear predictor"
     )
-    return text + table(head, rows, caption, text=(4, 5)) + notes
+    return table(["columns", "share", "typical size"], cells, caption)
+
+
+def learning(report: Report) -> str:
+    """The loss of a simple model by the number of rows."""
+    curve = report.learning_curve
+    if curve is None:
+        return "<p>There are too few rows for parts of them, or it would cost too much.</p>"
+    rows = np.array(curve.rows, float)
+    nats = np.array(curve.nats, float)
+    errors = np.array([e or 0.0 for e in curve.errors])
+    low, high = nats - errors, nats + errors
+    pad = 0.05 * max(float(high.max() - low.min()), 1e-9)
+    axes = Axes(
+        (0, rows[-1]), (low.min() - pad, high.max() + pad),
+        labels=("rows it was fitted to", "nats per held-out row"),
+    )  # fmt: skip
+    axes.band(rows, low, high)
+    axes.line(rows, nats)
+    axes.dots(rows, nats)
+    still = "is still falling: more rows would help" if curve.still_falling else (
+        "has flattened: more rows of this kind would help this model little"
+    )  # fmt: skip
+    caption = f"The {curve.model} fitted to parts of the rows (± 1 standard error)."
+    text = paragraph(f"The loss of the {curve.model} {still}.")
+    return text + grid([figure(axes.svg("Learning curve"), caption)])
+
+
+def data(report: Report) -> str:
+    """The columns, and what they were read as."""
+    cells = []
+    for c in report.data.columns:
+        ends = "" if c.low is None else f"{_end(c.low)} to {_end(c.high)}"
+        seen = ends or ", ".join(effects.shown(v, c.kind) for v in c.examples[:3])
+        kind = c.kind if c.used else f"{c.kind} (left out)"
+        different = "" if c.distinct is None else number(c.distinct)
+        cells.append([c.name, kind, number(c.missing), different, seen[:60], c.reason])
+    head = ["column", "kind", "missing", "different", "values", "why this kind"]
+    caption = (
+        f"{counted(report.data.rows, 'row')}, split into folds {report.data.split}"
+    )
+    target = report.target
+    text = (
+        f"<p>The target <b>{escape(target.name)}</b> is {escape(target.kind)} "
+        f"({escape(target.reason)}), family {escape(target.family.replace('_', ' '))}.</p>"
+    )
+    notes = "".join(paragraph(_full(note), "soft") for note in report.data.notes)
+    return text + table(head, cells, caption, text=(4, 5)) + notes
+
+
+def _full(note: str) -> str:
+    """A note with a capital and a full stop."""
+    return f"{note[:1].upper()}{note[1:].rstrip('.')}."
 
 
 def _end(value: Any) -> str:
-    return number(value) if isinstance(value, int | float) else str(value)
+    return number(value, 4) if isinstance(value, int | float) else str(value)
 
 
-def reproduce(result: Any) -> str:
+def reproduce(report: Report) -> str:
     """The command that repeats the run, and the versions that were used."""
-    versions = ", ".join(f"{k} {v}" for k, v in result.report["versions"].items())
-    command = Spec.from_dict(result.report["spec"]).command()
+    versions = ", ".join(f"{k} {v}" for k, v in report.versions.items())
     return (
         f"<p>In the folder of this report:</p><pre>likely fit --spec spec.toml</pre>"
-        f"<p>or</p><pre>{escape(command)}</pre>"
+        f"<p>or</p><pre>{escape(report.spec.command())}</pre>"
         f"<p>New rows: <code>likely predict . rows.csv</code></p>"
         f'<p class="soft">{escape(versions)}. Data sha256 '
-        f"{escape(result.report['data']['digest'][:16])}….</p>"
+        f"{escape(report.data.digest[:16])}….</p>"
     )

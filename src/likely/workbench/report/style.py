@@ -8,7 +8,7 @@ DARK = """--ink: #e6edf3; --soft: #9aa6b2;
 PAGE = """
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 16px/1.55 system-ui, sans-serif; }
-main { max-width: 62rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+main { max-width: 64rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
 @media print { nav { display: none; } main { max-width: none; }
   h2 { break-after: avoid; } figure, tr, .finding { break-inside: avoid; } }
 """
@@ -21,18 +21,22 @@ p { margin: .4rem 0; max-width: 46rem; }
 .soft { color: var(--soft); font-size: .9rem; }
 .verdict { background: var(--card); border-left: 4px solid var(--blue);
   padding: .7rem 1rem; margin: 1rem 0; font-size: 1.08rem; }
-.scroll { overflow-x: auto; }
+.alarm { color: var(--red); font-weight: 600; }
+.caption { color: var(--soft); font-size: .9rem; margin: 1rem 0 .2rem; }
+.scroll { overflow-x: auto; max-width: 100%; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--soft); padding-bottom: .3rem; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align: right;
+th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right;
   white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 th.text, td.text { text-align: left; }
 td.text { white-space: normal; min-width: 9rem; }
 tr.best td { font-weight: 600; }
 .grid2 { display: grid; gap: 1rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); }
-figure { margin: 0; background: var(--card); padding: .6rem; border-radius: 6px; }
+  grid-template-columns: repeat(auto-fill, minmax(min(22rem, 100%), 1fr));
+  align-items: start; }
+figure { margin: 0 0 .4rem; background: var(--card); padding: .6rem;
+  border-radius: 6px; max-width: 30rem; }
+figure.wide { max-width: 36rem; margin: .6rem 0; }
 figcaption { font-size: .85rem; color: var(--soft); }
 svg { width: 100%; height: auto; display: block; }
 svg .grid { stroke: var(--line); stroke-width: 1; }
@@ -47,7 +51,6 @@ svg .bar { fill: var(--blue); fill-opacity: .75; }
 svg .band { fill: var(--band); stroke: none; }
 .finding { border-left: 4px solid var(--line); padding: .3rem .9rem; margin: .6rem 0; }
 .finding.warning { border-color: var(--red); }
-.finding b { text-transform: capitalize; }
 code, pre { font: .88rem ui-monospace, monospace; background: var(--card); }
 pre { padding: .7rem; overflow-x: auto; }
 code { padding: .1rem .3rem; }
@@ -55,8 +58,8 @@ a { color: var(--blue); }
 nav { font-size: .9rem; margin: .6rem 0 0; display: flex; flex-wrap: wrap;
   gap: .2rem .9rem; }
 nav a { white-space: nowrap; }
-@media (max-width: 40rem) { figure.wide { overflow-x: auto; }
-  figure.wide svg { min-width: 34rem; } th, td { padding: .25rem .45rem; } }
+@media (max-width: 40rem) { th, td { padding: .25rem .45rem; }
+  td:first-child { white-space: normal; min-width: 6.5rem; } }
 """
 CSS = (
     f":root {{ {LIGHT} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {DARK} }} }}"

@@ -21,11 +21,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from likely.estimators.linear.spread import Spread, namespace, spread
+from likely.estimators.linear.inference.spread import Spread, namespace, spread
 from likely.families import (
     AbstractFamily,
     Bernoulli,
     Categorical,
+    Censored,
+    CumulativeLogit,
     Gamma,
     MultivariateNormal,
     NegativeBinomial,
@@ -69,7 +71,7 @@ class AbstractLinearLearner(eqx.Module):
         own: Any = self
         family: AbstractFamily = own.family
         eta, X = self.eta(phi, rows.x), columns_of(rows.x)
-        if isinstance(family, Bernoulli | Categorical):
+        if isinstance(family, Bernoulli | Categorical | Censored | CumulativeLogit):
             return -family.log_prob(eta, rows.y)
         found = spread(
             family,

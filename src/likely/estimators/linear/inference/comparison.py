@@ -10,8 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from likely.base.features import feature_names, feature_number
 from likely.base.predictor import Predictor
 from likely.core.checks import InputError, check_finite, check_weights
+from likely.estimators.linear.inference.statistics import (
+    penalty_sentence,
+    statistics_of,
+)
 from likely.estimators.linear.model import LinearModel
-from likely.estimators.linear.statistics import penalty_sentence, statistics_of
 from likely.inference import TestResult, f_test, likelihood_ratio_test
 from likely.preprocess.basis import knots_at, natural_spline
 

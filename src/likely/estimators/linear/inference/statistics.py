@@ -18,11 +18,11 @@ from likely.core.precision import float64, to_numpy
 from likely.core.random import key_of
 from likely.core.rows import pad
 from likely.estimators.linear.coefficients import Coefficients, coefficients_of, eta_at
-from likely.estimators.linear.collinearity import dependence_sentence
-from likely.estimators.linear.evidence import Evidence
-from likely.estimators.linear.spread import Spread, spread
-from likely.estimators.linear.uncertainty import columns_of
-from likely.families import Predictive
+from likely.estimators.linear.inference.collinearity import dependence_sentence
+from likely.estimators.linear.inference.evidence import Evidence
+from likely.estimators.linear.inference.spread import Spread, spread
+from likely.estimators.linear.inference.uncertainty import columns_of
+from likely.families import Censored, Predictive
 from likely.inference import Estimate, Summary, bootstrap, resampled_weights
 from likely.inference.sandwich import KINDS
 from likely.typing import Batch
@@ -82,11 +82,12 @@ def statistics_or_none(model: Any) -> Estimate | None:
 def spread_of(model: Any) -> list[Spread] | None:
     """What predictions need to know about the uncertainty of each output, computed once.
 
-    None for classes, and for models from files that hold no such thing.
+    None for classes and censored times, and for models from files that hold no such thing.
     """
     if "spread_" in vars(model):
         return model.spread_
-    if model._predicts_classes or "_record" not in vars(model):
+    known = not (model._predicts_classes or isinstance(model.family_, Censored))
+    if not known or "_record" not in vars(model):
         return None
     record = model._record
     if record.spread is None:
@@ -136,6 +137,8 @@ def _bare_summary(model: Any, coverage: float) -> Summary:
     """Coefficients without errors."""
     weight, bias, _ = coefficients_of(model.phi_)
     B = weight.T.ravel() if bias is None else np.r_[bias, weight.T.ravel()]
+    if weight.shape[1] == 1:
+        B = model._table_order(model.phi_)
     q, no = len(B), float("nan")
     found = Estimate(B, np.full((q, q), no), np.ones(q, bool), no, no, no, no, q)
     names = [*model._coefficient_names(), *[""] * q][:q]
@@ -152,7 +155,9 @@ def _title(model: Any) -> str:
 def _refuse_dependent(model: Any, evidence: Evidence, found: Estimate) -> None:
     """Where the errors look as if columns were dependent, find out which."""
     unit = max(found.dispersion, np.finfo(float).tiny)
-    C = found.covariance[: evidence.p, : evidence.p] / unit
+    others, own = np.flatnonzero(~found.slopes), np.flatnonzero(found.slopes)
+    place = np.r_[others[: evidence.first], own][: evidence.p]
+    C = found.covariance[np.ix_(place, place)] / unit
     diagonal, inflation = np.diagonal(C), evidence.inflation(C)
     if np.isfinite(diagonal).all() and (inflation < MAX_INFLATION).all():
         return

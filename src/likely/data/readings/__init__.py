@@ -1,0 +1,1 @@
+"""How people write numbers, and what the cells of a column say about it."""

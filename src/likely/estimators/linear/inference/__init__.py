@@ -1,0 +1,1 @@
+"""What is known about the coefficients of linear models: errors, spread, dependence."""

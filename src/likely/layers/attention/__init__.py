@@ -1,0 +1,1 @@
+"""Attention: positions that look at each other; where they are; transformer layers."""

@@ -1,0 +1,1 @@
+"""Recurrent layers: a state that is carried along a sequence."""

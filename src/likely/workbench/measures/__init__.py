@@ -1,0 +1,1 @@
+"""What is measured for the report of a run, mostly on held-out rows."""
