@@ -21,7 +21,7 @@ BUDGETS = {
     "inference": 45,
     "latent": 15,
     "laws": 595,
-    "layers": 80,
+    "layers": 110,
     "models": 50,
     "objectives": 10,
     "plots": 15,
@@ -37,7 +37,7 @@ BUDGETS = {
     "test_recipe.py": 20,
     "test_tracing.py": 25,
     "trees": 40,
-    "workbench": 40,
+    "workbench": 65,
 }
 TOLERANCE = 1.5
 
