@@ -20,7 +20,13 @@ ROWS = 1024  # few shapes: one program for each family and precision
 EXTREMES = np.array([0, 0.7, 3, 10, 19, 21, 40, 300, 3e3, 1e4])
 
 
-@pytest.fixture(params=FAMILIES, scope="module")  # family by family: programs stay warm
+NAMES = [
+    pytest.param(name, marks=pytest.mark.slow) if example.costly else name
+    for name, example in FAMILIES.items()
+]
+
+
+@pytest.fixture(params=NAMES, scope="module")  # family by family: programs stay warm
 def example(request):
     return FAMILIES[request.param]
 

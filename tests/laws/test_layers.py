@@ -15,7 +15,13 @@ from likely.layers import cast, initial_state
 from likely.typing import Model
 
 N = 5
-every = pytest.mark.parametrize("name", LAYERS)
+every = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if example.slow else name
+        for name, example in LAYERS.items()
+    ],
+)
 
 
 def rows(name: str) -> jax.Array:
@@ -103,8 +109,10 @@ LONG = ("batch norm, images", "mlp")  # to differentiate
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow) if name.startswith(LONG) else name
-        for name in LAYERS
+        pytest.param(name, marks=pytest.mark.slow)
+        if name.startswith(LONG) or example.slow
+        else name
+        for name, example in LAYERS.items()
     ],
 )
 def test_derivatives_are_slopes(name):

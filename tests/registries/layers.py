@@ -23,6 +23,8 @@ class Example(NamedTuple):
     """Whether its derivative agrees with finite differences, in any precision."""
     modes: tuple[str, ...] = ("fwd", "rev")
     """Those in which it can be differentiated."""
+    slow: bool = False
+    """Whether its laws run in the slow tests only: another example is much like it."""
 
 
 def wide(**settings: Any) -> Callable[[Key], Any]:
@@ -107,6 +109,7 @@ SEQUENCES: dict[str, Example] = {
         STEPS,
         (4, 3),
         smooth=False,
+        slow=True,
     ),
     "lstm, two layers": Example(
         lambda k: l.Recurrent("lstm", D, 2, n_layers=2, key=k),
@@ -121,9 +124,10 @@ SEQUENCES: dict[str, Example] = {
         STEPS,
         (4, 4),
         modes=REVERSE,
+        slow=True,
     ),
     "attention": Example(
-        lambda k: l.MultiHeadAttention(D, 2, key=k), 168, STEPS, STEPS
+        lambda k: l.MultiHeadAttention(D, 2, key=k), 168, STEPS, STEPS, slow=True
     ),
     "attention, causal, grouped, rotary, relative": Example(
         lambda k: l.MultiHeadAttention(
@@ -134,7 +138,11 @@ SEQUENCES: dict[str, Example] = {
         STEPS,
     ),
     "transformer layer": Example(
-        lambda k: l.TransformerLayer(D, 2, hidden=5, key=k), 168 + 71 + 24, STEPS, STEPS
+        lambda k: l.TransformerLayer(D, 2, hidden=5, key=k),
+        168 + 71 + 24,
+        STEPS,
+        STEPS,
+        slow=True,
     ),
     "transformer layer, norm last, gated, rms": Example(
         lambda k: l.TransformerLayer(
