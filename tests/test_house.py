@@ -17,7 +17,7 @@ MAX_FILES = 30
 ONE_KIND = {"families"}
 """Rooms whose files are all of one kind need no sub-rooms."""
 MAX_ANCESTORS = 2
-MAX_MEDIAN_LINES = 125
+MAX_MEDIAN_LINES = 116
 MAX_LINES = 480
 
 

@@ -189,9 +189,9 @@ def test_any_likelihood_is_a_split_score(family, rng):
     for leaf, side in enumerate((X[:, 0] <= 3, X[:, 0] > 3), start=1):
         eta, likelihood = most_likely(family, y[side])
         mean = one.trees_.value[leaf][:1]  # dispersions are shared by small leaves
-        np.testing.assert_allclose(mean, eta[:1], atol=1e-6)
+        np.testing.assert_allclose(mean, eta[:1], atol=1e-8)
         gain += likelihood
-    np.testing.assert_allclose(one.tree_.gain[0], gain, rtol=1e-6)
+    np.testing.assert_allclose(one.tree_.gain[0], gain, rtol=1e-8)
 
 
 def most_likely(family, y):
