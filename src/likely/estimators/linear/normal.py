@@ -31,8 +31,8 @@ from likely.estimators.linear.penalty import ridge_strengths
 from likely.estimators.linear.standardised import (
     Standardisation,
     StandardisedLearner,
-    column_moments,
     is_rounding,
+    sampled_moments,
 )
 from likely.families import AbstractFamily, MultivariateNormal, Normal
 from likely.inference import Estimate
@@ -296,7 +296,7 @@ class LinearRegression(RegressorMixin, LinearModel):
         warn_collinear(batch.x[batch.w > 0], names, intercept)
         least = NormalLinearLearner(False, intercept, "svd", self.family_)
         if intercept:  # the intercept takes up whatever the columns have in common
-            centre, spread = column_moments(batch.x, batch.w)
+            centre, spread = sampled_moments(batch.x, batch.w)
             varies = 1.0 - is_rounding(centre, spread)
             least = StandardisedLearner(least, Standardisation(centre, varies))
         return learn(least, key, hyper, batch)

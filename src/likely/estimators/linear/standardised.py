@@ -219,7 +219,7 @@ def standardisation(
         thorough: whether to look at correlations also where means and sizes are moderate.
         names: of the columns, for a warning; without them there is none.
     """
-    mean, spread = column_moments(X, w)
+    mean, spread = sampled_moments(X, w)
     varies = ~is_rounding(mean, spread)
     if intercept and names is not None:
         _warn_imprecise(mean, spread, varies, names)
@@ -241,7 +241,7 @@ def standardisation(
     return Standardisation(centre, 1 / size) if scaled else shifted
 
 
-def column_moments(
+def sampled_moments(
     X: Float[np.ndarray, "n d"], w: Float[np.ndarray, " n"]
 ) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, " d"]]:
     """Means and standard deviations, about, from some of the present rows.
