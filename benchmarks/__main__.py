@@ -22,6 +22,7 @@ MODULES = (
     "networks",
     "layers",
     "convolution",
+    "sequences",
     "autodiff",
     "startup",
 )

@@ -22,9 +22,11 @@ def classes(n: int, d: int):
 
 
 def ridge_ours(data):
+    from sklearn.model_selection import KFold
+
     import likely as lk
 
-    found = lk.cross_validate(lk.Ridge(), *data, grid={"alpha": ALPHAS}, cv=5)
+    found = lk.cross_validate(lk.Ridge(), *data, grid={"alpha": ALPHAS}, cv=KFold(5))
     best = lk.Ridge(**found.best_params).fit(*data)
     return {"coef": best.coef_, "fold": found.phi.model.weight[25, 2, :, 0]}
 
@@ -71,10 +73,12 @@ def flat_gradient(ours, peer):
 
 
 def hundred_ours(data):
+    from sklearn.model_selection import StratifiedKFold
+
     import likely as lk
 
-    model = lk.LogisticRegression(tol=1e-6)
-    found = lk.cross_validate(model, *data, grid={"alpha": STRENGTHS}, cv=5)
+    model, cv = lk.LogisticRegression(tol=1e-6), StratifiedKFold(5)
+    found = lk.cross_validate(model, *data, grid={"alpha": STRENGTHS}, cv=cv)
     return {"coef": found.phi.model.weight[..., 0]}
 
 

@@ -4,6 +4,7 @@ That each named test also ran is checked when the whole suite ends (`conftest.py
 """
 
 import ast
+import functools
 import importlib
 import re
 
@@ -11,12 +12,18 @@ import pytest
 from ledger import ROOT, named_tests, read_ledger
 
 LEDGER = read_ledger()
+COUNTS = {"W": 57, "Fig": 87} | {
+    f"X00{i}-": count for i, count in enumerate((35, 29, 31, 20, 40))
+}
+"""How many worked numbers, figures and errata of each of the notes there are."""
 API = sorted({name for row in LEDGER.values() for name in row["api"]})
 
 
 def test_rows_are_well_formed():
     for row, entry in LEDGER.items():
-        assert re.fullmatch(r"[A-Q][1-9]\d*", row), f"{row} is not a row of the ledger"
+        found = re.fullmatch(r"([A-Q]|W|Fig|X00[0-4]-)([1-9]\d?)", row)
+        assert found, f"{row} is not a row of the ledger"
+        assert int(found[2]) <= COUNTS.get(found[1], 99), f"{row} does not exist"
         assert set(entry) <= {"api", "tests", "note"}, f"{row} has unknown keys"
         assert entry["api"], f"{row} names no api"
         assert entry["tests"], f"{row} names no test"
@@ -51,7 +58,12 @@ def functions(tree: ast.AST, prefix: str = "") -> set[str]:
     return found
 
 
+@functools.cache
+def functions_of(file: str) -> set[str]:
+    return functions(ast.parse((ROOT / file).read_text("utf-8")))
+
+
 @pytest.mark.parametrize("test", sorted(named_tests()))
 def test_named_test_exists(test):
     file, _, name = test.partition("::")
-    assert name in functions(ast.parse((ROOT / file).read_text("utf-8")))
+    assert name in functions_of(file)

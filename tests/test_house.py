@@ -17,7 +17,7 @@ MAX_FILES = 30
 ONE_KIND = {"families"}
 """Rooms whose files are all of one kind need no sub-rooms."""
 MAX_ANCESTORS = 2
-MAX_MEDIAN_LINES = 116
+MAX_MEDIAN_LINES = 120
 MAX_LINES = 480
 
 
@@ -75,7 +75,7 @@ def test_no_import_cycles_between_rooms_or_files():
 
 
 def public_classes() -> list[type]:
-    rooms = ("estimators", "latent", "preprocess", "selection")
+    rooms = ("estimators", "latent", "preprocess", "selection", "text")
     found = {
         getattr(room, name)
         for room in (getattr(likely, name) for name in rooms)

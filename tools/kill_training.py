@@ -1,8 +1,9 @@
 """Kill a training process with SIGKILL, again and again, and compare its weights.
 
-Usage: python tools/kill_training.py [KILLS] [--seed S] [--images] [--devices D]
+Usage: python tools/kill_training.py [KILLS] [--seed S] [--images | --tokens] [--devices D]
        (default: 200 kills of a small table's network on one device; `--images` is a
-       convolutional network with augmentation, `--devices` makes this many virtual ones)
+       convolutional network with augmentation, `--tokens` a language model with dropout,
+       `--devices` makes this many virtual ones)
 
 A run that saves a checkpoint every few steps is killed at random moments: from outside
 at a random time, or from inside at a random call of the save (before the flush to disk,
@@ -35,6 +36,7 @@ from likely.models import mlp
 from likely.objectives import NegativeLogLikelihood
 from likely.solvers import Adam, ExponentialAverage, Validation
 from likely.solvers.training import Checkpoints, Training
+from likely.text import LanguageModel
 from likely.typing import Batch
 
 STEPS, EVERY = 600, 10
@@ -65,6 +67,27 @@ def train_images(folder: Path, notify, devices: int) -> str:
         mesh=jax.make_mesh((devices,), ("rows",)) if devices > 1 else None,
     )
     return digest_of(network.phi_)
+
+
+def train_tokens(folder: Path, notify, devices: int) -> str:
+    """A language model on random windows of a stream, with dropout and held-out tokens."""
+    rng = np.random.default_rng(0)
+    model = LanguageModel(
+        *(1, 2, 16),
+        context=8,
+        dropout=0.1,
+        batch_size=16,
+        max_iter=STEPS,
+        n_iter_no_change=10_000,
+    )
+    model.fit(
+        rng.integers(0, 5, 2000),
+        callbacks=lambda event: notify() if event.kind == "checkpoint" else None,
+        checkpoints=Checkpoints(folder, every_steps=EVERY, keep=2),
+        resume=True,
+        mesh=jax.make_mesh((devices,), ("rows",)) if devices > 1 else None,
+    )
+    return digest_of(model.phi_)
 
 
 def digest_of(tree) -> str:
@@ -175,11 +198,14 @@ def main() -> None:
     parser.add_argument("kills", nargs="?", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--images", action="store_true")
+    parser.add_argument("--tokens", action="store_true")
     parser.add_argument("--devices", type=int, default=1)
     options = parser.parse_args()
     if options.devices > 1:
         tune_host(devices=options.devices)
     train_kind = train_images if options.images else train_table
+    if options.tokens:
+        train_kind = train_tokens
 
     def train(folder: Path, notify) -> str:
         return train_kind(folder, notify, options.devices)

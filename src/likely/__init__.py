@@ -22,6 +22,7 @@ That sentence is `likely.recipe`; the rooms beside it are its nouns:
     base             what every public class shares: rows, labels, faces, training
     estimators       supervised models: linear, trees, kernels, networks, wrappers
     latent           unsupervised models: densities
+    text             models of sequences of tokens
     selection        what needs estimators: cross-validation in one program
     diagnostics      what a fitted model is made of, what it sees, how it behaves
     data             small data sets that come along
@@ -58,10 +59,11 @@ _ROOMS = (
     "recipe",
     "selection",
     "solvers",
+    "text",
     "typing",
     "workbench",
 )
-_OPEN = ("estimators", "latent", "selection")
+_OPEN = ("estimators", "latent", "selection", "text")
 """Rooms whose public names are names of `likely` too."""
 _FUNCTIONS = {
     "anova": "inference",

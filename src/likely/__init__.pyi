@@ -20,6 +20,7 @@ from likely import (
     recipe as recipe,
     selection as selection,
     solvers as solvers,
+    text as text,
     typing as typing,
     workbench as workbench,
 )
@@ -33,5 +34,6 @@ from likely.inference import (
 )
 from likely.latent import *
 from likely.selection import *
+from likely.text import *
 
 __version__: str

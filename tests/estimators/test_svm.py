@@ -7,7 +7,7 @@ from sklearn import datasets, svm
 
 from likely.core import InputError
 from likely.estimators import SVC, SVR
-from likely.models.kernels import gram
+from likely.models.kernels import gram, polynomial_features
 
 rng = np.random.default_rng(0)
 
@@ -200,6 +200,23 @@ def test_intercept_is_that_of_a_free_support_vector():
 
 
 # Kernels given by hand, more classes, probabilities ------------------------------------
+
+
+def test_the_plane_of_a_kernel_is_in_the_space_of_features():
+    """X000-7: y(θ·φ(x) + θ₀) ≥ 1 − ξ; the printed φ(θ)·x does not even multiply."""
+    X = np.random.default_rng(7).normal(size=(40, 2))
+    y = np.where((X**2).sum(1) + 0.8 * X[:, 0] < 1.4, 1, -1)
+    y[:3] *= -1
+    kernel = {"degree": 2, "gamma": 1.0, "coef0": 1.0}
+    model = SVC(kernel="poly", C=5.0, tol=1e-8, **kernel).fit(X, y)
+    phi = polynomial_features(X, **kernel)
+    theta = (model.dual_variables_[:, 0] * y) @ phi
+    assert theta.shape == (6,)
+    margins = y * (phi @ theta + model.intercept_[0])
+    np.testing.assert_allclose(y * model.decision_function(X), margins, atol=1e-6)
+    slack = np.maximum(0, 1 - margins)
+    np.testing.assert_allclose(np.ravel(model.slack_), slack, atol=1e-6)
+    assert slack.max() > 1
 
 
 def test_precomputed_and_callable_kernels_equal_the_named_one():

@@ -32,6 +32,7 @@ from likely.core.moments import Moments
 from likely.core.precision import to_numpy
 from likely.data.dataset import Dataset
 from likely.data.schema import Schema
+from likely.estimators.images.vision_transformer import PatchNetwork
 from likely.estimators.linear.formulas.formula import Formula
 from likely.estimators.linear.glm import DispersedLearner, LinearLearner, SharedLearner
 from likely.estimators.linear.inference.spread import Spread
@@ -43,6 +44,7 @@ from likely.estimators.linear.quantile import AbsoluteLearner
 from likely.estimators.linear.rounded import RoundedLearner
 from likely.estimators.linear.spline import SplineFit, SplineLearner, penalties
 from likely.estimators.linear.standardised import Standardisation, StandardisedLearner
+from likely.estimators.sequence.network import SequenceNetwork
 from likely.evaluate.splits import Folds, Split
 from likely.layers import BatchNorm, Chain, Dense
 from likely.models.kernels import Kernel, definiteness
@@ -66,6 +68,8 @@ from likely.solvers.second_order.bfgs import BFGS
 from likely.solvers.second_order.lagrangian import LagrangeNewton
 from likely.solvers.second_order.stationary import StationaryPoint, step_forecast
 from likely.solvers.second_order.steepest_descent import SteepestDescent
+from likely.text.models.learner import Unscaled
+from likely.text.models.next_token import NextToken
 from likely.typing import Batch, Solution, Status, Trace
 from likely.workbench.target import Target
 from likely.workbench.unseen import KnownLevels
@@ -223,6 +227,20 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         lk.CNNRegressor(),
         lk.ResNetClassifier(network=models.resnet8()),
         lk.UNetSegmenter(),
+    ],
+    "networks of sequences": lambda: [
+        lk.SequenceClassifier("gru"),
+        lk.SequenceRegressor("transformer", n_layers=2),
+        lk.SequenceTagger(),
+        lk.VisionTransformerClassifier(patch=4),
+        lk.Forecaster(2, architecture="linear").fit(Y),
+        SequenceNetwork("gru", 2, vocabulary=3).build((4, 2), 2, key=jax.random.key(0)),
+        SequenceNetwork("rnn", 2, each=True).build((4, 2), 2, key=jax.random.key(1)),
+        SequenceNetwork("transformer", 4, n_heads=2).build(
+            (4, 2), 2, key=jax.random.key(2)
+        ),
+        SequenceNetwork("lstm", 2, dropout=0.1),
+        PatchNetwork(4, 1, 2),
     ],
     "spec": lambda: lk.workbench.Spec(data="iris", kinds={"a": "code"}),
     "table model": _table_model,
@@ -382,6 +400,35 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         layers.TokenEmbedding(6, 4, key=jax.random.key(4)),
         layers.pad_sequences([[1.0, 2.0], [3.0]]),
     ),
+    "models of sequences": lambda: (
+        models.Transformer(
+            5,
+            4,
+            1,
+            2,
+            context=3,
+            dropout=0.1,
+            positions="rotary",
+            key=jax.random.key(0),
+        ),
+        models.EncoderDecoder(5, 6, 4, 1, 2, context=3, key=jax.random.key(1)),
+        models.RecurrentNetwork(5, 3, kind="gru", n_out=2, key=jax.random.key(2)),
+        models.VisionTransformer((4, 4, 1), 2, 4, 1, 2, patch=2, key=jax.random.key(3)),
+        models.BERT(
+            models.Transformer(5, 4, 1, 2, n_types=2, n_out=0, key=jax.random.key(4)),
+            Dense(4, 4, key=jax.random.key(5)),
+        ),
+    ),
+    "language model": lambda: [
+        lk.LanguageModel(2, context=8, precision="bfloat16"),
+        NextToken(
+            models.Transformer(
+                4, 4, 1, 2, kind="decoder", context=3, key=jax.random.key(0)
+            ),
+            "bfloat16",
+        ),
+        Unscaled(),
+    ],
     "objective of positions": lambda: objectives.PositionLikelihood(
         objectives.NegativeLogLikelihood(
             families.Categorical(3), None, Normalisation(jnp.ones(()), jnp.ones(()))

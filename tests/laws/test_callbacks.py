@@ -22,6 +22,7 @@ SLOW = {
     "convolutional network, classes",
     "residual network",
     "segmentation",
+    "sequence network, classes",
 }
 """Networks that are trained as the others are."""
 SETTINGS = {

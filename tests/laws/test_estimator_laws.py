@@ -15,6 +15,7 @@ import pytest
 from registries.estimators import (
     COLUMNS as D,
     ESTIMATORS,
+    NOT_TABLES,
     ROWS as N,
     parameters,
     rows_for as data,
@@ -25,7 +26,7 @@ import likely as lk
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-OTHER_KINDS = ("columns", "images", "density")
+OTHER_KINDS = ("columns", "density", *NOT_TABLES)
 PREDICTORS = [n for n, e in ESTIMATORS.items() if e.kind not in OTHER_KINDS]
 CHAOTIC = {"perceptron"}  # where no plane separates, it goes round and round
 

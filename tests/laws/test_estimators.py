@@ -11,8 +11,11 @@ from registries.estimators import (
     ESTIMATORS,
     MIN_CHECKS,
     MIN_CHECKS_WITHOUT_TARGETS,
+    NOT_TABLES,
     OF_IMAGES,
     OF_TRANSFORMERS,
+    SPARSE_WEIGHTS,
+    WEIGHTS,
 )
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -20,8 +23,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 import likely as lk
 
-TABLES = {name: e for name, e in ESTIMATORS.items() if e.kind != "images"}
-IMAGES = {name: e for name, e in ESTIMATORS.items() if e.kind == "images"}
+TABLES = {name: e for name, e in ESTIMATORS.items() if e.kind not in NOT_TABLES}
+IMAGES = {name: e for name, e in ESTIMATORS.items() if e.kind in NOT_TABLES}
 TRANSFORMERS = {name: e for name, e in ESTIMATORS.items() if e.kind == "columns"}
 
 
@@ -47,6 +50,8 @@ def contract():
     for name, entry in TABLES.items():
         for estimator, check in estimator_checks_generator(entry.make()):
             title = check.func.__name__
+            if entry.brief and title not in (WEIGHTS, SPARSE_WEIGHTS):
+                estimator = entry.make().set_params(**entry.brief)
             yield pytest.param(
                 estimator, check, id=f"{name}-{title}", marks=marks(entry, title)
             )
@@ -90,10 +95,10 @@ def test_the_check_that_needs_a_setting():
     """One check is skipped unless SciPy is first imported with this setting."""
     code = (
         "import warnings; warnings.simplefilter('ignore');"
-        "from registries.estimators import ESTIMATORS;"
+        "from registries.estimators import ESTIMATORS, NOT_TABLES;"
         "from sklearn.utils.estimator_checks import check_array_api_input as check;"
         "[check(name, e.make(), 'numpy', expect_only_array_outputs=False)"
-        " for name, e in ESTIMATORS.items() if e.kind != 'images']"
+        " for name, e in ESTIMATORS.items() if e.kind not in NOT_TABLES]"
     )
     folder = Path(__file__).parents[1]
     settings = {**os.environ, "SCIPY_ARRAY_API": "1"}

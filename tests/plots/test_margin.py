@@ -27,6 +27,18 @@ def test_support_vectors_are_ringed_and_slack_ends_on_the_margin(kernel, tmp_pat
     drawn.savefig(tmp_path / "margin.png")
 
 
+def test_a_hard_margin_has_no_slack():
+    side = np.where(X[:, 0] + 0.6 * X[:, 1] > 0, 1, -1)
+    apart = X + 0.5 * side[:, None] * [1.0, 0.6]
+    model = lk.SVC(kernel="linear", C=float("inf")).fit(apart, side)
+    (ax,) = plots.margin(model, apart, side).axes
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts[-1] == f"{len(model.support_)} support vectors"
+    on_margin = np.abs(model.decision_function(apart[model.support_]))
+    np.testing.assert_allclose(on_margin, 1, atol=1e-6)
+    assert not [line for line in ax.lines if len(line.get_xdata()) == 2]
+
+
 def test_a_plane_without_support_vectors_is_drawn_too():
     model = lk.LinearSVC(loss="hinge").fit(X, Y)
     assert plots.margin(model, X, Y, slack=False).axes

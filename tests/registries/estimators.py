@@ -2,8 +2,9 @@
 
 `kind` says what an estimator learns: "numbers", "positive" or "nonnegative" numbers, "counts"
 or "classes" from the columns of a table, "columns" (a transformer) or the "density" of rows.
-Those of kind "images" take no table, so that scikit-learn's checks that fit a table leave
-them out.
+Those of kind "images" and "tags" (sequences with a label for each position) take no table, so
+that scikit-learn's checks that fit a table leave them out; nor do the one that continues a
+"series" and the one of "tokens".
 
 An entry that is `slow`, with the reason, runs with `--slow` only (`make test-slow`).
 """
@@ -29,6 +30,8 @@ class Entry(NamedTuple):
     """Why it is left to the slow run; empty: it is not."""
     fails: Mapping[str, str] = {}
     """The checks of scikit-learn that it does not pass, each with its reason."""
+    brief: Mapping[str, Any] = {}
+    """Settings of a fit that compiles fast, for checks that need no converged weights."""
     distribution: bool = True
     """Whether a predictor gives a distribution; some give signs or numbers only."""
 
@@ -58,13 +61,16 @@ ASSIGNED = dict.fromkeys(
     (WEIGHTS, SPARSE_WEIGHTS),
     "a row of weight 2 is assigned to one random fold, the row twice to two",
 )
+SETTLED = {"alpha": 1.0, "max_iter": 300, "tol": 1e-9}
 COLUMN = {  # the columns of a table as the rows of an image that is one pixel wide
     "image_shape": (-1, 1),
     "activation": "tanh",
-    "alpha": 1.0,
-    "max_iter": 300,
-    "tol": 1e-9,
+    **SETTLED,
 }
+BRIEF = {"solver": "adam", "learning_rate_init": 0.05, "max_iter": 60}
+TRAINED_ALIKE = "it is compiled and trained as the other networks of sequences are"
+NOT_TABLES = ("images", "tags", "series", "tokens")
+"""Kinds whose rows are not those of a table."""
 ESTIMATORS = {
     "null model": Entry(lk.NullRegressor, "numbers"),
     "null model, classes": Entry(lk.NullClassifier, "classes"),
@@ -98,14 +104,37 @@ ESTIMATORS = {
     "convolutional network": Entry(
         lambda: lk.CNNRegressor((2,), (), pool=0, **COLUMN | {"max_iter": 20}),
         "numbers",
+        brief=BRIEF,
     ),
     "convolutional network, classes": Entry(
-        lambda: lk.CNNClassifier((2,), (), pool=0, **COLUMN), "classes"
+        lambda: lk.CNNClassifier((2,), (), pool=0, **COLUMN), "classes", brief=BRIEF
     ),
     "residual network": Entry(
-        lambda: lk.ResNetClassifier((2,), norm=None, **COLUMN), "classes"
+        lambda: lk.ResNetClassifier((2,), norm=None, **COLUMN), "classes", brief=BRIEF
     ),
     "segmentation": Entry(lambda: lk.UNetSegmenter((2,), max_iter=2), "images"),
+    "sequence network": Entry(
+        lambda: lk.SequenceRegressor("rnn", 6, solver="lbfgs", alpha=1.0, max_iter=30),
+        "numbers",
+        slow=TRAINED_ALIKE,
+    ),
+    "sequence network, classes": Entry(
+        lambda: lk.SequenceClassifier("rnn", 2, solver="lbfgs", alpha=3.0, max_iter=20),
+        "classes",
+        brief=BRIEF,
+    ),
+    "network of tags": Entry(
+        lambda: lk.SequenceTagger("rnn", 2, max_iter=2), "tags", slow=TRAINED_ALIKE
+    ),
+    "forecast": Entry(lambda: lk.Forecaster(3, architecture="linear"), "series"),
+    "language model": Entry(lambda: lk.LanguageModel(1, 1, 4, max_iter=2), "tokens"),
+    "vision transformer network": Entry(
+        lambda: lk.VisionTransformerClassifier(
+            4, 1, n_heads=1, image_shape=(-1, 1), alpha=3.0, max_iter=20
+        ),
+        "classes",
+        slow=TRAINED_ALIKE,
+    ),
     "rounded regression": Entry(lk.RoundedRegression, "classes"),
     "linear svc": Entry(lk.LinearSVC, "classes", distribution=False),
     "linear svc, hinge": Entry(
@@ -175,6 +204,9 @@ def rows_for(name: str, n: int = ROWS, d: int = COLUMNS) -> tuple[Any, Any]:
     rng, kind = np.random.default_rng(0), ESTIMATORS[name].kind
     if kind == "images":
         X = rng.normal(size=(8, 4, 4, 1))
+        return X, (X[..., 0] > 0).astype(int)
+    if kind == "tags":
+        X = rng.normal(size=(8, 4, 2))
         return X, (X[..., 0] > 0).astype(int)
     X = rng.normal(size=(n, d))
     signal = X[:, 0] - X[:, 1] + 0.5 * rng.normal(size=n)

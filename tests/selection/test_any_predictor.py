@@ -80,7 +80,8 @@ def test_every_predictor_is_judged_and_left_alone(name):
     make, kind = PREDICTORS[name]
     model = make()
     before = dict(vars(model))
-    found = lk.cross_validate(model, X, Y[kind], cv=3)
+    splitter = StratifiedKFold(3) if kind in ("classes", "three") else KFold(3)
+    found = lk.cross_validate(model, X, Y[kind], cv=splitter)
     assert found.nll.shape == (1, 3)
     assert np.isfinite(found.nll).all()
     assert vars(model) == before
@@ -89,7 +90,6 @@ def test_every_predictor_is_judged_and_left_alone(name):
     point = name in ("tube", "scikit-learn forest", "scikit-learn pipeline")
     if not hasattr(model, "nll") or point:
         return
-    splitter = StratifiedKFold(3) if kind in ("classes", "three") else KFold(3)
     for j, (train, out) in enumerate(splitter.split(X, Y[kind])):
         one = clone(model).fit(X[train], Y[kind][train])
         np.testing.assert_allclose(
@@ -130,7 +130,7 @@ def test_the_program_and_the_loop_agree():
 
 def test_a_penalty_that_is_chosen_by_the_fit_is_chosen_in_each_fold():
     model = lk.Ridge("cv", alphas=[0.1, 10.0], cv=3)
-    found = lk.cross_validate(model, X, SIGNAL, cv=2)
+    found = lk.cross_validate(model, X, SIGNAL, cv=KFold(2))
     assert found.phi is None
     for j, (train, out) in enumerate(KFold(2).split(X)):
         one = clone(model).fit(X[train], SIGNAL[train])
@@ -142,7 +142,7 @@ def test_a_penalty_that_is_chosen_by_the_fit_is_chosen_in_each_fold():
 def test_class_weights_are_those_of_the_fold_and_do_not_judge():
     y = np.where(SIGNAL > 0.7, "yes", "no")
     model = lk.LogisticRegression(1.0, class_weight="balanced")
-    found = lk.cross_validate(model, X, y, cv=3)
+    found = lk.cross_validate(model, X, y, cv=StratifiedKFold(3))
     for j, (train, out) in enumerate(StratifiedKFold(3).split(X, y)):
         one = clone(model).fit(X[train], y[train])
         np.testing.assert_allclose(found.nll[0, j], one.nll(X[out], y[out]), rtol=1e-6)

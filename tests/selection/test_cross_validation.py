@@ -18,7 +18,7 @@ def diabetes():
 def test_ridge_on_all_folds_and_alphas_equals_a_loop(diabetes):
     X, y = diabetes
     alphas = np.logspace(-3, 2, 7)
-    found = lk.cross_validate(lk.Ridge(), X, y, grid={"alpha": alphas}, cv=4)
+    found = lk.cross_validate(lk.Ridge(), X, y, grid={"alpha": alphas}, cv=KFold(4))
     assert found.nll.shape == (7, 4)
     for j, (train, test) in enumerate(KFold(4).split(X)):
         for i, alpha in enumerate(alphas):
@@ -36,7 +36,8 @@ def test_logistic_on_all_folds_and_alphas_equals_a_loop():
     X, y = X[50:], y[50:]
     alphas = np.array([0.1, 10.0])
     model = lk.LogisticRegression()
-    found = lk.cross_validate(model, X, y, grid={"alpha": alphas}, cv=3)
+    cv = StratifiedKFold(3)
+    found = lk.cross_validate(model, X, y, grid={"alpha": alphas}, cv=cv)
     for j, (train, test) in enumerate(StratifiedKFold(3).split(X, y)):
         for i, alpha in enumerate(alphas):
             one = lk.LogisticRegression(alpha).fit(X[train], y[train])

@@ -10,6 +10,7 @@ learned from the rows, one run of it for each fold where columns are learned too
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
@@ -19,6 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 from sklearn.exceptions import ConvergenceWarning
 
+from likely.core.compiling import lean_jit
 from likely.core.precision import float64, to_numpy
 from likely.core.rows import fill_absent, pad, pad_rows, size_class, weighted_mean
 from likely.typing import (
@@ -31,6 +33,8 @@ from likely.typing import (
     Solution,
 )
 
+MAX_LEAN_ENTRIES = 1_000_000
+"""The most numbers in the rows of all fits for which compiling takes longer than running."""
 SMALL_ROWS = 1024
 """Rows up to which columns are padded too."""
 CHUNK_BYTES = 2**29
@@ -56,6 +60,14 @@ class HostLearner(Learner, Protocol):
 
 
 @runtime_checkable
+class HostFoldsLearner(HostLearner, Protocol):
+    """A learner whose shorter way also pays where a strength is chosen by folds."""
+
+    folds_on_host: bool
+    """Whether fold after fold in NumPy is quicker than compiling a program for all."""
+
+
+@runtime_checkable
 class JudgedLearner(Learner, Protocol):
     """A learner whose predictions are wider than those at φ: they know its uncertainty."""
 
@@ -75,12 +87,35 @@ class WideningLearner(Learner, Protocol):
         ...
 
 
-@eqx.filter_jit
+@runtime_checkable
+class TrainingLearner(Learner, Protocol):
+    """A learner that takes many small steps: its programs run longer than they compile."""
+
+    def scaling_of(self, data: Batch) -> Any:
+        """The units of rows."""
+        ...
+
+
 def _learn(learner: Learner, key: Key, hyper: dict[str, Any], batch: Batch) -> PyTree:
+    return _compiled(_learned, batch.x)(learner, key, hyper, batch)
+
+
+def _learned(learner: Learner, key: Key, hyper: dict[str, Any], batch: Batch) -> PyTree:
     return learner.learn(key, hyper, batch)
 
 
-@eqx.filter_jit
+def _compiled(function: Callable, X: Any, copies: int = 1) -> Callable:
+    """The function as a program: one that compiles fast, unless rows are many."""
+    entries = copies * sum(a.size for a in jax.tree.leaves(X))
+    return (lean_jit if entries <= MAX_LEAN_ENTRIES else _full_jit)(function)
+
+
+@cache
+def _full_jit(function: Callable) -> Callable:
+    return eqx.filter_jit(function)
+
+
+@lean_jit
 def _eta(learner: Learner, phi: PyTree, X: Any) -> Array:
     return learner.eta(phi, X)
 
@@ -216,39 +251,76 @@ def _join_folds(parts: list) -> Any:
 def _fits(learner: Learner, key: Key, hypers, batch: Batch, train):
     if isinstance(learner, PartsLearner) and learner.leaves_out and _partition(train):
         return to_numpy(_leave_out(learner, dict(hypers), _parts(batch, train)))
+    if isinstance(learner, HostFoldsLearner) and learner.folds_on_host:
+        found = _fits_on_host(learner, hypers, batch, train)
+        if found is not None:
+            return found
     padded = jax.tree.map(jnp.asarray, pad(batch))
     extra = ((0, 0), (0, len(padded.w) - len(batch.w)))
     folds = jnp.asarray(np.pad(train, extra))
-    parts = [
-        _run(learner, key, part, padded, folds)
-        for part in _chunks(hypers, learner, folds.size)
-    ]
+    parts = []
+    for part in _chunks(hypers, learner, folds.size):
+        copies = len(folds) * len(next(iter(part.values()), [0]))
+        trains = isinstance(learner, TrainingLearner)
+        run = _full_jit if trains else partial(_compiled, X=padded.x, copies=copies)
+        parts.append(run(_all_fits)(learner, key, part, padded, folds))
     phi, nll = to_numpy(jax.tree.map(lambda *a: np.concatenate(a), *parts))
     keep = max((len(v) for v in hypers.values()), default=1)
     return jax.tree.map(lambda a: a[:keep], phi), nll[:keep]
 
 
-@eqx.filter_jit
-def _run(learner: Learner, key: Key, hypers, batch: Batch, train: Float[Array, "j n"]):
+def _fits_on_host(learner: HostFoldsLearner, hypers, batch: Batch, train):
+    """φ and held-out nats, one fit after the other; None where a fit needs a program."""
+    m = max((len(values) for values in hypers.values()), default=1)
+    padded = pad(batch)
+    folds = np.pad(train, ((0, 0), (0, len(padded.w) - len(batch.w))))
+    columns, nats = [], np.empty((m, len(train)))
+    for j, t in enumerate(train):
+        known = batch._replace(w=batch.w * t)
+        found = []
+        for i in range(m):
+            hyper = {name: np.asarray(values[i]) for name, values in hypers.items()}
+            phi = learner.on_host(hyper, known)
+            if phi is None:
+                return None
+            nats[i, j] = float(_judge(learner, phi, hyper, padded, folds[j]))
+            found.append(to_numpy(phi))
+        columns.append(jax.tree.map(lambda *a: np.stack(a), *found))
+    return jax.tree.map(lambda *a: np.stack(a, 1), *columns), nats
+
+
+@lean_jit
+def _judge(learner: Learner, phi, hyper, batch: Batch, t: Float[Array, " n"]):
+    """The mean loss of the rows that are held out."""
+    batch = fill_absent(batch)
+    return _held_out_mean(learner, phi, hyper, batch, t)
+
+
+def _held_out_mean(learner: Learner, phi, hyper, batch: Batch, t: Float[Array, " n"]):
+    if isinstance(learner, JudgedLearner):
+        known = batch._replace(w=batch.w * t)
+        losses = learner.held_out_losses(phi, hyper, known, batch)
+    else:
+        losses = learner.losses(phi, batch)
+    return weighted_mean(losses, batch.w * (1 - t))
+
+
+def _all_fits(
+    learner: Learner, key: Key, hypers, batch: Batch, train: Float[Array, "j n"]
+):
     """φ and held-out nats of every setting (first axis) on every fold (second)."""
     batch = fill_absent(batch)
 
-    def judge(phi, hyper, known: Batch) -> Float[Array, " n"]:
-        if isinstance(learner, JudgedLearner):
-            return learner.held_out_losses(phi, hyper, known, batch)
-        return learner.losses(phi, batch)
-
     def one(hyper, t: Float[Array, " n"]):
         phi = learner.learn(key, hyper, batch._replace(w=batch.w * t))
-        known = batch._replace(w=batch.w * t)
-        return phi, weighted_mean(judge(phi, hyper, known), batch.w * (1 - t))
+        return phi, _held_out_mean(learner, phi, hyper, batch, t)
 
     m = jax.tree.leaves(hypers)[0].shape[0] if hypers else 1
     over_settings = jax.vmap(one, in_axes=(0, None), axis_size=m)
     return jax.vmap(over_settings, in_axes=(None, 0), out_axes=1)(hypers, train)
 
 
-@eqx.filter_jit
+@lean_jit
 def _leave_out(learner: PartsLearner, hypers: dict[str, Any], parts: Batch):
     return learner.leave_out(hypers, parts)
 

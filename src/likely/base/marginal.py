@@ -12,6 +12,7 @@ from likely.core.compiling import lean_jit
 from likely.core.precision import float64
 from likely.core.rows import pad
 from likely.families import AbstractFamily, Product
+from likely.families.negative_binomial_slopes import marginal_on_host
 from likely.typing import Batch
 
 
@@ -56,6 +57,9 @@ def for_columns(family: AbstractFamily, d: int, name: str = "y") -> AbstractFami
 def fit_marginal(family: AbstractFamily, y: np.ndarray, w: np.ndarray) -> np.ndarray:
     """(k,) η of largest likelihood for weighted observations."""
     family.check(y, w)
+    found = marginal_on_host(family, y, w)
+    if found is not None:
+        return found
     with float64():
         return np.asarray(_maximum(family, pad(Batch(None, y, w))))
 

@@ -15,6 +15,7 @@ inferred with a reason and can be overridden.
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from likely.core.checks import InputError, nearest, suggestion
@@ -105,15 +106,18 @@ class Schema:
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
 
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in reversed(self.columns)}
+
     def __getitem__(self, name: str) -> Column:
         self.check([name])
-        return self.columns[self.names.index(name)]
+        return self._by_name[name]
 
     def check(self, names: Sequence[str]) -> None:
         """Refuse names that are not columns, and suggest the most similar one."""
-        known = set(self.names)
         for name in names:
-            if name not in known:
+            if name not in self._by_name:
                 raise InputError(unknown_column(name, self.names))
 
     def with_kinds(self, kinds: Mapping[str, str]) -> "Schema":

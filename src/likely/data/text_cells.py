@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -95,7 +95,7 @@ class TextCells(NamedTuple):
             parse_options=pacsv.ParseOptions(
                 delimiter=self.dialect.delimiter,
                 newlines_in_values=True,
-                invalid_row_handler=lambda row: self.ragged,
+                invalid_row_handler=_left_out if self.ragged == "skip" else None,
             ),
             convert_options=pacsv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),
@@ -135,6 +135,11 @@ class TextCells(NamedTuple):
             line = self.line(rows + self.dialect.header)
             problem = f"the quote before {cell[:30]!r} is never closed; close it."
             raise table_error(self.path, problem, line=line)
+
+
+def _left_out(row: Any) -> str:
+    """Arrow's word for leaving a row out."""
+    return "skip"
 
 
 def _sentence(message: str) -> str:

@@ -4,6 +4,30 @@ from .anatomy import (
     dead_units as dead_units,
     parameter_count as parameter_count,
 )
+from .attention.ablation import (
+    Ablated as Ablated,
+    Ablation as Ablation,
+    ablation as ablation,
+)
+from .attention.induction import (
+    InductionTest as InductionTest,
+    induction_test as induction_test,
+)
+from .attention.maps import (
+    attention_maps as attention_maps,
+    attention_rollout as attention_rollout,
+)
+from .attention.permutations import (
+    PermutationTest as PermutationTest,
+    PositionStudy as PositionStudy,
+    permutation_equivariance as permutation_equivariance,
+    position_study as position_study,
+)
+from .attention.scaling import (
+    Saturation as Saturation,
+    ScalingStudy as ScalingStudy,
+    scaling_study as scaling_study,
+)
 from .feature_maps import (
     feature_maps as feature_maps,
     filters as filters,

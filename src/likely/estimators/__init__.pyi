@@ -4,6 +4,9 @@ from .images.cnn import (
     ResNetClassifier as ResNetClassifier,
 )
 from .images.segmentation import UNetSegmenter as UNetSegmenter
+from .images.vision_transformer import (
+    VisionTransformerClassifier as VisionTransformerClassifier,
+)
 from .kernels.linear_svc import LinearSVC as LinearSVC
 from .kernels.nystroem import Nystroem as Nystroem
 from .kernels.svc import SVC as SVC
@@ -48,6 +51,12 @@ from .neighbors.nearest import (
     KNeighborsRegressor as KNeighborsRegressor,
 )
 from .networks.mlp import MLPClassifier as MLPClassifier, MLPRegressor as MLPRegressor
+from .sequence.forecaster import Forecaster as Forecaster
+from .sequence.sequences import (
+    SequenceClassifier as SequenceClassifier,
+    SequenceRegressor as SequenceRegressor,
+)
+from .sequence.tagger import SequenceTagger as SequenceTagger
 from .trees.boosting import (
     GradientBoostingClassifier as GradientBoostingClassifier,
     GradientBoostingRegressor as GradientBoostingRegressor,

@@ -43,9 +43,17 @@ PLACES = {
     "likely.base.training.members": "Network Patience",
     "likely.estimators.networks.learner": "NetworkLearner RowScaling",
     "likely.estimators.networks.table": "TableNetwork",
+    "likely.estimators.images.vision_transformer": "PatchNetwork",
+    "likely.estimators.sequence.forecaster": "Line",
+    "likely.estimators.sequence.network": (
+        "PositionStates PositionValues PositionVectors PresentPositions RowVector "
+        "SequenceNetwork"
+    ),
     "likely.estimators.linear.rounded": "RoundedLearner",
     "likely.estimators.linear.spline": "SplineFit SplineLearner",
     "likely.estimators.linear.inference.spread": "Spread",
+    "likely.text.models.learner": "Unscaled",
+    "likely.text.models.next_token": "NextToken",
     "likely.workbench.target": "Target",
     "likely.workbench.unseen": "KnownLevels",
     "sklearn.pipeline": "Pipeline",
@@ -68,6 +76,10 @@ UNSAVED = {
     "likely.estimators.linear.inference.evidence.Evidence": "holds the rows of a fit",
     "likely.estimators.linear.smoothing": "lives inside a program",
     "likely.inference.information.Curvature": "lives inside a program",
+    "likely.objectives.next_token.NextTokenLikelihood": "lives inside a learner",
+    "likely.text.models.next_token.Ensemble": "made of the networks, which are kept",
+    "likely.text.models.learner.LanguageLearner": "holds the tokens of a fit",
+    "likely.text.models.random_windows": "the tokens of a fit",
     "likely.objectives.firth.FirthLikelihood": "lives inside a learner",
     "likely.models.kernels.svm.smo": "lives inside the dual solver",
     "likely.autodiff": "shows how derivatives are computed: programs, not results",
@@ -90,8 +102,11 @@ UNSAVED = {
     "likely.layers.convolution.sliding.SlidingWindow": "lives inside a layer",
     "likely.layers.recurrent.cells": "lives inside a layer",
     "likely.layers.recurrent.recurrent.States": "what a layer makes: arrays, not results",
+    "likely.models.sequence.generation": "lives inside generation",
+    "likely.models.sequence.sampling": "lives inside generation",
     "likely.layers.composition.record": "shows what layers make: arrays, not results",
     "likely.diagnostics.anatomy": "counts what is in a model",
+    "likely.diagnostics.attention": "shows what a model looks at: arrays, not results",
     "likely.diagnostics.signals": "shows what passes through a model",
     "likely.diagnostics.survey": "counts what a model makes",
     "likely.diagnostics.regions": "shows the pieces of a model: polygons, not results",
@@ -100,12 +115,14 @@ UNSAVED = {
     "likely.solvers.training": "drives runs: callbacks, files and devices, not results",
     "likely.base.training.members.Start": "what a fit begins with",
     "likely.estimators.networks.inputs": "kinds of inputs, which have no state",
+    "likely.estimators.sequence.forecaster.Windows": "the rows of a fit",
+    "likely.estimators.sequence.inputs": "kinds of inputs, which have no state",
 }
 """Classes, or whole modules of them, that are not meant to be kept, and why."""
 
 ROOMS = """
     data estimators evaluate families inference latent layers models models.kernels
-    objectives preprocess selection solvers workbench
+    objectives preprocess selection solvers text workbench
 """
 """Rooms whose public classes files may hold."""
 

@@ -12,6 +12,7 @@ with u the scores of rows and, for leverages $h_i = l_i''\, a_i^\top B\, a_i$,
 Weights are counts: a row of weight 2 is two rows, each with its own leverage.
 """
 
+import numpy as np
 from jaxtyping import Array, Float
 
 from likely.core.checks import InputError
@@ -20,13 +21,13 @@ KINDS = ("HC0", "HC1", "HC2", "HC3")
 
 
 def sandwich(
-    bread: Float[Array, "q q"],
-    scores: Float[Array, "n q"],
-    leverage: Float[Array, " n"],
-    w: Float[Array, " n"],
+    bread: Float[Array | np.ndarray, "q q"],
+    scores: Float[Array | np.ndarray, "n q"],
+    leverage: Float[Array | np.ndarray, " n"],
+    w: Float[Array | np.ndarray, " n"],
     *,
     kind: str,
-) -> Float[Array, "q q"]:
+) -> Float[Array | np.ndarray, "q q"]:
     """The robust covariance B (Σ w c u uᵀ) B."""
     total = w.sum()
     if kind == "HC0":

@@ -22,7 +22,26 @@ from .mlp import (
     MLP as MLP,
     mlp as mlp,
 )
+from .sequence.beam_search import beam_search as beam_search
+from .sequence.configurations import (
+    BERT as BERT,
+    bert as bert,
+    gpt2 as gpt2,
+    vit as vit,
+)
+from .sequence.encoder_decoder import EncoderDecoder as EncoderDecoder
+from .sequence.generation import (
+    generate as generate,
+    stream as stream,
+)
+from .sequence.recurrent_network import RecurrentNetwork as RecurrentNetwork
+from .sequence.sampling import (
+    next_token_log_probs as next_token_log_probs,
+    token_log_probs as token_log_probs,
+)
 from .sequence.torch_weights import sequence_from_torch as sequence_from_torch
+from .sequence.transformer import Transformer as Transformer
+from .sequence.vision_transformer import VisionTransformer as VisionTransformer
 from .torch_state import (
     from_torch as from_torch,
     to_torch as to_torch,

@@ -3,7 +3,8 @@ r"""Priors on the parameters φ: a penalty is −log p(φ).
 Strengths have scikit-learn's scale: `GaussianPrior(alpha)` adds $\frac{α}{2}\lVert w\rVert^2$
 to the *summed* negative log-likelihood, so w ~ N(0, 1/α). (Weight decay written as
 $λ\sum w^2$ has λ = α/2.) By default a prior applies to weights, the leaves named
-`weight`, and not to biases, scales and shifts; `on="all"` applies it to every leaf.
+`weight` (and `recurrent`: from state to state), and not to biases, scales and shifts;
+`on="all"` applies it to every leaf.
 """
 
 from abc import abstractmethod
@@ -14,12 +15,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from likely.solvers.settings import as_real, real
+from likely.solvers.settings import WEIGHT_NAMES, as_real, real
 from likely.typing import Number
 
 
 def penalised(model: PyTree, on: str) -> list[Array]:
-    """The leaves that a prior applies to: those named `weight`, or all inexact ones."""
+    """The leaves that a prior applies to: those of `WEIGHT_NAMES`, or all inexact ones."""
     leaves = jax.tree_util.tree_leaves_with_path(
         eqx.filter(model, eqx.is_inexact_array)
     )
@@ -38,7 +39,7 @@ def map_penalised(f: Callable[[Array], Array], model: PyTree, on: str) -> PyTree
 
 
 def _is_penalised(path, on: str) -> bool:
-    return on == "all" or getattr(path[-1], "name", None) == "weight"
+    return on == "all" or getattr(path[-1], "name", None) in WEIGHT_NAMES
 
 
 def _total(f: Callable[[Array], Array], model: PyTree, on: str) -> Float[Array, ""]:

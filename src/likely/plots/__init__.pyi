@@ -1,3 +1,5 @@
+from .ablation import ablation as ablation
+from .attention_maps import attention_maps as attention_maps
 from .checkpoint_timeline import checkpoint_timeline as checkpoint_timeline
 from .computation_graph import computation_graph as computation_graph
 from .dependence import dependence as dependence
@@ -10,6 +12,7 @@ from .path import path as path
 from .reliability import reliability as reliability
 from .residuals import residuals as residuals
 from .roc import roc as roc
+from .scaling_study import scaling_study as scaling_study
 from .signal_profile import signal_profile as signal_profile
 from .trace import trace as trace
 from .tree import tree as tree

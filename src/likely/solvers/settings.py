@@ -16,6 +16,9 @@ else:
     Real = Float[Array | np.ndarray, "..."]
     Whole = Int[Array | np.ndarray, "..."]
 
+WEIGHT_NAMES = ("weight", "recurrent")
+"""Names of the leaves of a model that are weights, which priors and weight decay apply to."""
+
 
 def as_real(value) -> Real:
     """A real setting; a traced one (`vmap` over rates) is left as it is."""

@@ -261,7 +261,9 @@ def _linear_cost(problem: Problem, p: int, fits: int, basis: bool = False) -> fl
     if not problem.has_glm:
         return costs.linear(problem.n, p, fits, basis)
     dispersed = problem.family in ("negative_binomial", "gamma")
-    return costs.newton(problem.n, _coefficients(problem, p), fits, p, dispersed)
+    shared = problem.kind in ("ordinal", "survival")
+    q = _coefficients(problem, p)
+    return costs.newton(problem.n, q, fits, p, counts=dispersed, shared=shared)
 
 
 def _coefficients(problem: Problem, p: int) -> int:

@@ -20,20 +20,20 @@ AFTER = 0.2
 IMPORTANCES, EFFECTS, COEFFICIENTS = 0.08, 0.06, 0.2
 """Shares of a run: for importances of columns, for effects, and at most for coefficients."""
 COMPILING: dict[str, tuple[float, float, float, float]] = {
-    "null": (0.2, 2.0, 0.2, 0.2),
-    "linear": (0.5, 5.5, 2.6, 3.5),
-    "penalised": (1.2, 12.0, 4.8, 5.5),
-    "spline": (6.0, 9.0, 7.3, 9.0),
+    "null": (0.2, 0.5, 0.2, 0.2),
+    "linear": (0.5, 1.0, 2.3, 3.0),
+    "penalised": (1.2, 4.0, 4.2, 5.0),
+    "spline": (6.0, 3.0, 7.3, 9.0),
     "neighbors": (0.1, 2.0, 0.1, 0.1),
     "svm": (0.4, 2.0, 0.4, 0.4),
     "forest": (1.2, 2.0, 0.1, 0.1),
-    "boosting": (0.3, 8.0, 0.2, 0.3),
+    "boosting": (0.3, 1.0, 0.2, 0.3),
     "network": (8.0, 22.0, 6.5, 9.0),
 }
 """Seconds to compile the fit of a model for numbers, counts, two classes, more."""
-KERNEL_BASIS = (5.0, 12.0, 8.0, 10.0)
+KERNEL_BASIS = (5.0, 4.0, 7.0, 9.0)
 """Seconds to compile a linear model on features of a kernel, likewise."""
-PREDICTING = (3.2, 4.5, 0.3, 0.3)
+PREDICTING = (3.2, 1.5, 0.3, 0.3)
 """Seconds to compile what all models need to be scored, likewise."""
 
 
@@ -141,12 +141,19 @@ def linear(n: int, p: int, fits: int, repeated: bool = False) -> float:
     return (2e-10 * n * p * p + 2e-9 * p**3) * (1 + fits / 40)
 
 
-MAX_NEWTON = 128
-"""The coefficients up to which generalised linear models are fitted by Newton's method."""
+MAX_NEWTON, MAX_SHARED_NEWTON = 128, 512
+"""The coefficients up to which logistic regressions are fitted by Newton's method, and those
+of models with parameters that all rows share, such as thresholds of ordered classes."""
 
 
 def newton(
-    n: int, q: int, fits: int, p: int | None = None, counts: bool = False
+    n: int,
+    q: int,
+    fits: int,
+    p: int | None = None,
+    *,
+    counts: bool = False,
+    shared: bool = False,
 ) -> float:
     """The cost of generalised linear models, for each penalty and fold.
 
@@ -156,12 +163,16 @@ def newton(
         fits: penalties times folds.
         p: columns; as many as coefficients where None.
         counts: whether a dispersion is fitted too, in turns.
+        shared: whether other parameters that all rows share are fitted too.
     """
     p = q if p is None else p
+    limit = MAX_SHARED_NEWTON if shared else MAX_NEWTON
     if counts:
-        return fits * 16 * (9e-4 + 1e-10 * n * q * q + 3e-10 * q**3)
-    if q <= MAX_NEWTON:
-        return fits * 12 * (2e-4 + 1e-10 * n * q * q + 3e-10 * q**3)
+        return fits * 10 * (5e-4 + n * (1.5e-6 + 2e-10 * q * q) + 1e-9 * q**3)
+    if q <= limit:
+        return (
+            fits * 12 * (2 if shared else 1) * (2e-4 + 1e-10 * n * q * q + 3e-10 * q**3)
+        )
     whitening = 1e-10 * n * p * p + 1e-9 * p**3
     return fits * (whitening + 40 * (2e-4 + 5e-10 * n * q))
 
@@ -192,5 +203,8 @@ def coefficients(n: int, d: int, classes: int, kind: str, family: str) -> float:
     """The cost of a linear model of all rows with standard errors."""
     if classes:
         return 4.0 + 1.1e-8 * n * d * d * max(1, classes - 1)
-    compiling = 14.0 if _column(kind, family) == 1 else 3.0
-    return compiling + 1e-9 * n * d * d
+    if kind == "nonnegative":
+        return 9.0 + tweedie(n)
+    if _column(kind, family) == 1:
+        return 2.0 + 5e-9 * n * d * d
+    return 3.0 + 1e-9 * n * d * d

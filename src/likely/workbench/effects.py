@@ -152,10 +152,13 @@ def effects(ladder: Ladder, name: str, columns: list[str]) -> list[Effect]:
         ladder.notify(Event("stage", text=f"effect of {column}"))
         kind = table.schema[column].kind
         values = _grid(table.frame[column], column, kind)
-        some = frame.take(pa.array(np.zeros(len(values), int)))
-        some = _filled(some, column, values)
+        # as many for each column, so that one program predicts all
+        padded = values + values[-1:] * (MAX_VALUES - len(values))
+        some = frame.take(pa.array(np.zeros(len(padded), int)))
+        some = _filled(some, column, padded)
         pairs = zip(models, encoded, strict=True)
         curves = [_curve(m, own, some, column, table.target) for m, own in pairs]
+        curves = [curve[: len(values)] for curve in curves]
         spread = np.std(curves, axis=0, ddof=1) if k > 1 else 0 * curves[0]
         found.append(Effect(column, kind, values, np.mean(curves, axis=0), spread))
     return found

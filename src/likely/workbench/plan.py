@@ -123,11 +123,16 @@ class Plan(NamedTuple):
         most = seconds / (once * max(columns * predictions, 1))
         return int(np.clip(most, MIN_EFFECT_ROWS, MAX_EFFECT_ROWS))
 
-    def affords_coefficients(self) -> bool:
-        """Whether there is time for a linear model with standard errors."""
+    def affords_coefficients(self, brief: bool = False) -> bool:
+        """Whether there is time for a linear model with standard errors.
+
+        Args:
+            brief: of the mean alone, where the target has exact zeros.
+        """
         problem, d = self.problem, self.widths["scaled"]
-        about = problem.classes, problem.kind, problem.family
-        cost = costs.coefficients(problem.n, d, *about)
+        kind = "count" if brief and problem.kind == "nonnegative" else problem.kind
+        family = "poisson" if kind != problem.kind else problem.family
+        cost = costs.coefficients(problem.n, d, problem.classes, kind, family)
         return cost <= costs.COEFFICIENTS * costs.available(problem.effort)
 
     def notes(self, total_folds: int, labels: dict[str, str]) -> list[str]:

@@ -7,7 +7,8 @@ normal scores. Held-out intervals and those of the saved model come from the sam
 so that the intervals that were conformalised are those that are used.
 """
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -160,12 +161,38 @@ def _cumulative(dist: families.Predictive, n: int, limit: int) -> np.ndarray | N
     if np.max(dist.mean, initial=0.0) > limit:
         return None
     reached = [np.zeros(n)]
+    following = _successive(dist) or (
+        np.exp(dist.log_prob(np.full(n, float(y)))) for y in itertools.count()
+    )
     while (reached[-1] < LEVELS[-1]).any():
         if len(reached) > limit:
             return None
-        p = np.exp(dist.log_prob(np.full(n, len(reached) - 1.0)))
-        reached.append(reached[-1] + p)
+        reached.append(reached[-1] + next(following))
     return np.stack(reached, axis=1)
+
+
+def _successive(dist: families.Predictive) -> Iterator[np.ndarray] | None:
+    r"""p(0), p(1), ... of each row of negative binomials, or of mixtures of them.
+
+    $p(y + 1) = p(y) \frac{y + r}{y + 1} \frac{μ}{r + μ}$, on the scale of logarithms.
+    """
+    family = dist.family
+    mixes = isinstance(family, families.Mixture)
+    part = family.family if mixes else family
+    if type(part) is not families.NegativeBinomial:
+        return None
+    theta = dist.theta
+    mean = theta["mean"] if mixes else theta["mean"][:, None]
+    r = np.broadcast_to(theta["concentration"].reshape(len(mean), -1), mean.shape)
+    share = softmax(theta["mixture_logits"], axis=1) if mixes else np.ones((1, 1))
+    return _binomial_terms(mean, r, share)
+
+
+def _binomial_terms(mean, r, share) -> Iterator[np.ndarray]:
+    log_p, log_odds = -r * np.log1p(mean / r), -np.log1p(r / mean)
+    for y in itertools.count():
+        yield (share * np.exp(log_p)).sum(1)
+        log_p = log_p + np.log((y + r) / (y + 1)) + log_odds
 
 
 def inner_ends(

@@ -59,14 +59,20 @@ class Chosen(NamedTuple):
     title: str
     ratio: str = ""
     """What exp(estimate) is; empty where it has no meaning."""
+    errors: str = "model"
+    """Where they come from; robust ones where there is no likelihood."""
 
 
-def simple_model(table: Table, columns: list[DesignColumn] | None = None) -> Simple:
+def simple_model(
+    table: Table, columns: list[DesignColumn] | None = None, *, brief: bool = False
+) -> Simple:
     """Fit a linear model to all rows; without coefficients, `refusal` says why.
 
     Args:
         table: the rows.
         columns: those of `design`, if they are known.
+        brief: whether numbers with exact zeros get a model of their mean alone, whose
+            errors are robust, instead of a whole distribution, which takes longer.
     """
     found = design(table) if columns is None else columns
     if len(found) > MAX_COLUMNS:
@@ -75,7 +81,7 @@ def simple_model(table: Table, columns: list[DesignColumn] | None = None) -> Sim
     numbers = len(found) * max(several - 1, 1)
     if numbers > MAX_COEFFICIENTS:
         return Simple(refusal=f"{numbers} coefficients are too many to read.")
-    chosen = _model(table)
+    chosen = _model(table, brief)
     kept = _independent(np.stack([c.values for c in found], axis=1)) if found else []
     if not len(kept):
         return Simple(chosen.title, refusal="no column varies from row to row.")
@@ -121,9 +127,9 @@ def _fitted(
             elif separated:
                 sentence = (*said, ("SeparationWarning", _sentence(separated)))
                 return Simple(title, warnings=sentence, refusal=_sentence(separated))
-            summary = fitted.summary(coverage=0.95)
+            summary = fitted.summary(coverage=0.95, errors=chosen.errors)
             rows = _rows(summary, columns, table, bool(chosen.ratio))
-            facts = _facts(summary.estimate)
+            facts = _facts(summary.estimate, chosen.errors == "model")
         except InputError as error:
             why = str(error)
             return Simple(title, warnings=(*said, *_sentences(caught)), refusal=why)
@@ -202,11 +208,15 @@ def _spread(x: np.ndarray, w: np.ndarray) -> float:
     return top * float(np.sqrt(np.cov(x / top, aweights=w)))
 
 
-def _facts(estimate: Any) -> dict[str, float]:
-    """Numbers about the fit."""
+def _facts(estimate: Any, is_likely: bool) -> dict[str, float]:
+    """Numbers about the fit; those of its likelihood where it has one."""
     found = {
         "observations": estimate.total,
         "residual df": estimate.df_residual,
+    }
+    if not is_likely:
+        return found
+    found |= {
         "log-likelihood": estimate.log_likelihood,
         "AIC": estimate.aic,
         "BIC": estimate.bic,
@@ -306,7 +316,7 @@ def _independent(X: np.ndarray) -> np.ndarray:
     return varying[: len(size)][size > 1e-8]
 
 
-def _model(table: Table) -> Chosen:
+def _model(table: Table, brief: bool) -> Chosen:
     target = table.target
     if target.is_class:
         y, ratio = table.y.astype(int), "odds ratio"
@@ -322,6 +332,10 @@ def _model(table: Table) -> Chosen:
         ratio = "rate ratio" if target.kind == "count" else "ratio of means"
         model = getattr(lk, GLMS[target.family])()
         return Chosen(model, table.y, TITLES[target.family], ratio)
+    if target.kind == "nonnegative" and brief:
+        title = "Poisson regression of the mean (log link, robust errors)"
+        model = lk.PoissonRegressor()
+        return Chosen(model, table.y, title, "ratio of means", "HC1")
     if target.kind == "nonnegative":
         title = "Tweedie regression (log link)"
         return Chosen(lk.TweedieRegressor(), table.y, title, "ratio of means")

@@ -2,6 +2,8 @@
 
     python tests/golden/sequence/make.py
 
+And models.npz: what `references.py` says of a tiny GPT-2, BERT and vision transformer.
+
 For each case of `CASES`: the weights, inputs, lengths, outputs, and the derivatives of a sum of
 outputs with random factors. PyTorch is an oracle here and no dependency of the tests.
 """
@@ -11,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from cases import CASES
+from references import MODELS, SIZES
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -129,5 +132,28 @@ def main() -> None:
     np.savez_compressed(Path(__file__).parent / "torch.npz", **arrays)
 
 
+def models() -> None:
+    """Outputs of small models with random weights, and their state dicts."""
+    torch.manual_seed(1)
+    rng, kept = np.random.default_rng(1), {}
+    for name, make in MODELS.items():
+        module = make()
+        with torch.no_grad():
+            for p in module.parameters():
+                p.copy_(0.3 * torch.randn_like(p) + (p.ndim == 1))
+        if name == "vision":
+            X = rng.normal(size=(2, 8, 12, 3)).astype(np.float32)
+            given = torch.tensor(X).permute(0, 3, 1, 2)
+        else:
+            X = rng.integers(0, SIZES["vocabulary"], (2, 6))
+            given = torch.tensor(X)
+        with torch.no_grad():
+            kept |= {f"{name}/X": X, f"{name}/out": module(given).numpy()}
+        for leaf, value in module.state_dict().items():
+            kept[f"{name}/weights/{leaf}"] = value.numpy()
+    np.savez_compressed(Path(__file__).parent / "models.npz", **kept)
+
+
 if __name__ == "__main__":
     main()
+    models()

@@ -60,6 +60,8 @@ class Limits(NamedTuple):
     """Rows in a minibatch beyond."""
     rate: float
     alpha: float
+    clip_norm: float | None = None
+    learning_rate: str = "constant"
 
 
 TABLES = Limits(
@@ -84,6 +86,20 @@ IMAGES = Limits(
     rate=2e-3,
     alpha=1.0,
 )
+SEQUENCES = Limits(
+    epochs=20,
+    steps=1500,
+    plain_steps=500,
+    ensemble_rows=500,
+    ensemble_entries=256,
+    full_rows=0,
+    batch_rows=64,
+    rate=5e-3,
+    alpha=1.0,
+    clip_norm=1.0,
+    learning_rate="cosine",
+)
+ATTENTION = SEQUENCES._replace(rate=2e-3)
 
 
 class TrainingOptions(NamedTuple):
@@ -138,6 +154,7 @@ class TrainingOptions(NamedTuple):
             entries: numbers in a row.
             crossed: whether each member holds out rows of its own.
         """
+        chosen: dict[str, Any]
         chosen = {"alpha": 1e-4, "learning_rate_init": 1e-3, "n_members": 1}
         few = n <= limits.ensemble_rows
         if crossed:
@@ -146,6 +163,8 @@ class TrainingOptions(NamedTuple):
             chosen |= {"n_members": min(n, FOLDS) if several else 1, "solver": "adam"}
             rows = limits.full_rows if n <= limits.full_rows else limits.batch_rows
             chosen["batch_size"] = rows
+        chosen["clip_norm"] = limits.clip_norm if crossed else None
+        chosen["learning_rate"] = limits.learning_rate if crossed else "constant"
         chosen["early_stopping"] = crossed
         given = {k: v for k, v in chosen.items() if is_auto(getattr(self, k))}
         found = self._replace(**given, crossed=crossed)

@@ -34,7 +34,7 @@ from likely.core.random import key_of
 from likely.core.rows import pad
 from likely.solvers import Minibatches
 from likely.solvers.first_order.rules import AbstractFirstOrder
-from likely.solvers.training import Callback, Checkpoints
+from likely.solvers.training import Callback, Checkpoints, ProgressBar
 from likely.solvers.training.events import as_callbacks
 from likely.typing import CALLED_OFF, VALIDATION, Batch, Trace
 
@@ -97,7 +97,9 @@ class Trainer(NamedTuple):
         """
         members = self._members(batch, validation, begin, fold)
         if self.by_minibatches and not is_short(*members):
-            verbose = bool(self.options.verbose)
+            verbose = self.options.verbose
+            if not isinstance(verbose, ProgressBar):
+                verbose = bool(verbose)
             return to_numpy(train(*members, **observers.settings, verbose=verbose))
         callbacks = as_callbacks(observers.callbacks)
         found = self._until(None, members)

@@ -30,7 +30,9 @@ class ImageInputs:
         """Rows of h·w·c numbers."""
         return flat_images(X, estimator.image_shape_) if is_pictures(X) else X
 
-    def shaped(self, estimator: Any, X: np.ndarray) -> np.ndarray:
+    def shaped(
+        self, estimator: Any, X: np.ndarray, given: Any, w: np.ndarray | None
+    ) -> np.ndarray:
         """(n, h, w, c)."""
         return X.reshape(len(X), *estimator.image_shape_)
 

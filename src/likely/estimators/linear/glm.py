@@ -11,16 +11,27 @@ for negative binomial regression the two are orthogonal, so a few rounds are eno
 other: u may be the thresholds of ordered classes, or the shape of lifetimes.
 """
 
+from functools import partial
 from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from likely import recipe
 from likely.core.numerics import bounded
 from likely.core.rows import weighted_mean
+from likely.estimators.linear.host_newton import (
+    GAMMA,
+    POISSON,
+    Losses,
+    Rows,
+    fitted_line,
+    gamma_dispersion,
+    solution_of,
+)
 from likely.estimators.linear.inference.uncertainty import AbstractLinearLearner
 from likely.families import (
     AbstractFamily,
@@ -28,9 +39,15 @@ from likely.families import (
     Censored,
     Gamma,
     Huber,
+    NegativeBinomial,
+    Poisson,
     Tweedie,
 )
 from likely.families.huber_distribution import huber_loss
+from likely.families.negative_binomial_slopes import (
+    dispersion_step,
+    location_slopes,
+)
 from likely.families.weighted import weighted_median
 from likely.models import Linear, Offset, Shared
 from likely.objectives.priors import AbstractPrior, penalised
@@ -45,6 +62,19 @@ MAX_NEWTON_COEFFICIENTS = 512
 """Coefficients up to which the Hessian of a shared learner is computed."""
 MAX_CONCENTRATION = 1e6
 """r over the mean count from which a negative binomial is a Poisson distribution."""
+
+
+def _count_loss(eta, u, y) -> np.ndarray:
+    """−log p of a negative binomial less what does not depend on η."""
+    return (np.exp(u) + y) * np.logaddexp(0.0, eta - u) - y * eta
+
+
+COUNTS = Losses(_count_loss, location_slopes)
+
+
+def _next_dispersion(rows: Rows, highest: float, eta: np.ndarray, u: float) -> float:
+    limits = -MAX_DISTANCE, highest
+    return dispersion_step(eta, u, rows.y, rows.w, limits)
 
 
 class _ColumnPrior(AbstractPrior):
@@ -114,6 +144,11 @@ class LinearLearner(AbstractLinearLearner):
     per_weight: bool = eqx.field(static=True, default=False)
     any_coordinates: ClassVar[bool] = True
 
+    @property
+    def folds_on_host(self) -> bool:
+        """Whether `on_host` has an answer."""
+        return isinstance(self.family, Poisson)
+
     def learn(self, key: Key, hyper: dict, batch: Batch) -> Solution:
         """Start at the null model and minimise."""
         X = batch.x[0] if isinstance(batch.x, tuple) else batch.x
@@ -130,6 +165,24 @@ class LinearLearner(AbstractLinearLearner):
         B = found.model.coefficients  # a constant added to all classes changes nothing
         centred = found.model.with_coefficients(B - B.mean(1, keepdims=True))
         return eqx.tree_at(lambda s: s.model, found, centred)
+
+    def on_host(self, hyper: dict, batch: Batch) -> Solution | None:
+        """The line in NumPy, for Poisson counts and where that is safe."""
+        plain = type(self.family) is Poisson and hyper.get("coordinates") is None
+        if not plain or not isinstance(self.solver, Newton):
+            return None
+        rows, rules = Rows.of(batch), self.solver.rules
+        if rows is None:
+            return None
+        alpha = float(hyper["alpha"]) / (1.0 if self.per_weight else rows.w.sum())
+        line = fitted_line(
+            rows,
+            POISSON,
+            alpha=alpha,
+            intercept=self.intercept,
+            rules=rules,
+        )
+        return line and solution_of(rows, line, self.intercept, rules.capacity)
 
     def losses(self, phi: Solution, batch: Batch) -> Float[Array, " n"]:
         """−log p of each row."""
@@ -199,6 +252,11 @@ class DispersedLearner(AbstractLinearLearner):
     coupled: bool = eqx.field(static=True, default=True)
     any_coordinates: ClassVar[bool] = True
 
+    @property
+    def folds_on_host(self) -> bool:
+        """Whether `on_host` has an answer."""
+        return isinstance(self.family, NegativeBinomial | Gamma)
+
     def learn(self, key: Key, hyper: dict, batch: Batch) -> Solution:
         """The line with its learned dispersion.
 
@@ -218,6 +276,33 @@ class DispersedLearner(AbstractLinearLearner):
         B = line.coefficients * unit
         B = B.at[-1].add(middle) if self.intercept else B
         shared = Shared(line.with_coefficients(B), u + jnp.log(unit))
+        return eqx.tree_at(lambda s: s.model, found, shared)
+
+    def on_host(self, hyper: dict, batch: Batch) -> Solution | None:
+        """The line and its dispersion in NumPy, for log links and where that is safe."""
+        losses = {NegativeBinomial: COUNTS, Gamma: GAMMA}.get(type(self.family))
+        plain = losses is not None and hyper.get("coordinates") is None
+        if losses is None or not plain or not isinstance(self.solver, Newton):
+            return None
+        rows, rules = Rows.of(batch), self.solver.rules
+        if rows is None:
+            return None
+        highest = float(np.log(MAX_CONCENTRATION * max(rows.mean, 1.0)))
+        line = fitted_line(
+            rows,
+            losses,
+            alpha=float(hyper["alpha"]),
+            intercept=self.intercept,
+            rules=rules,
+            turn=partial(_next_dispersion, rows, highest) if self.coupled else None,
+        )
+        if line is None:
+            return None
+        u = line.u if self.coupled else gamma_dispersion(rows, line.eta)
+        if not abs(u) < MAX_DISTANCE:
+            return None
+        found = solution_of(rows, line, self.intercept, rules.capacity)
+        shared = Shared(found.model, jnp.asarray([u]))
         return eqx.tree_at(lambda s: s.model, found, shared)
 
     def _alternate(self, key: Key, hyper: dict, batch: Batch) -> Solution:

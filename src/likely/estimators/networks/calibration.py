@@ -78,13 +78,14 @@ def calibration_of(
 
 
 def _temperature(eta: np.ndarray, codes: np.ndarray, w: np.ndarray) -> float:
-    """T of the probabilities of rows, or of all positions of rows."""
-    rows = eta.reshape(-1, eta.shape[-1])
+    """T of the probabilities of rows, or of all positions of rows that have a class."""
+    rows, codes = eta.reshape(-1, eta.shape[-1]), codes.ravel()
+    w = np.repeat(w, len(rows) // len(w))
+    rows, codes, w = (a[~np.isnan(codes)] for a in (rows, codes, w))
     logs = log_softmax(rows, axis=1)
     if eta.shape[-1] == 1:
         logs = np.concatenate([log_expit(-rows), log_expit(rows)], axis=1)
-    w = np.repeat(w, len(rows) // len(w))
-    return temperature(codes.ravel().astype(int), np.exp(logs), w)
+    return temperature(codes.astype(int), np.exp(logs), w)
 
 
 def _entries(family: AbstractFamily, shared: int) -> np.ndarray:

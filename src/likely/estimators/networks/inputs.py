@@ -27,8 +27,17 @@ class Inputs(Protocol):
         """X as a table of numbers that scikit-learn's checks take."""
         ...
 
-    def shaped(self, estimator: Any, X: np.ndarray) -> np.ndarray:
-        """Checked rows in the shape that the network takes."""
+    def shaped(
+        self, estimator: Any, X: np.ndarray, given: Any, w: np.ndarray | None
+    ) -> np.ndarray:
+        """Checked rows in the shape that the network takes.
+
+        Args:
+            estimator: the fitted one.
+            X: the table, checked.
+            given: the rows as they came, where the table does not hold them.
+            w: their weights; None where all count.
+        """
         ...
 
     def shape(self, estimator: Any) -> tuple[int, ...]:
@@ -59,7 +68,9 @@ class TableInputs:
             return X
         return coded(X, estimator.category_columns_, estimator.encoder_)
 
-    def shaped(self, estimator: Any, X: np.ndarray) -> np.ndarray:
+    def shaped(
+        self, estimator: Any, X: np.ndarray, given: Any, w: np.ndarray | None
+    ) -> np.ndarray:
         """The rows as they are."""
         return X
 

@@ -24,7 +24,7 @@ from likely.estimators.networks.units import (
     target_units,
 )
 from likely.families import AbstractFamily, Normal
-from likely.layers import Chain, Dense
+from likely.layers import Chain, Dense, MixedPrecision
 from likely.layers.composition.chain import initial_state
 from likely.models import Shared
 from likely.objectives import (
@@ -61,6 +61,8 @@ class RowScaling(eqx.Module):
         family: AbstractFamily,
         inputs: str = "columns",
         plain: tuple[int, ...] = (),
+        *,
+        positions: bool = False,
     ) -> "RowScaling":
         """Of present rows, weighted; a constant column is only centred.
 
@@ -68,10 +70,14 @@ class RowScaling(eqx.Module):
             data: the rows.
             family: which says whether the target has units.
             inputs: "columns" scales every entry of a row by itself, "channels" all
-                places of the last axis together, "none" nothing.
-            plain: columns that stay as they are.
+                places of the last axis together, "present" too, where the last channel
+                says which positions are there, "none" nothing.
+            plain: columns, or channels of "present", that stay as they are.
+            positions: whether y has a value for each position of a row.
         """
-        shift, spread = target_units(family, data.y, data.w, _moments)
+        shift, spread = target_units(
+            family, data.y, data.w, _moments, positions=positions
+        )
         return cls(*_of_inputs(data, inputs, plain), shift, spread)
 
     def __call__(self, data: Batch) -> Batch:
@@ -95,7 +101,15 @@ def _of_inputs(data: Batch, inputs: str, plain: tuple[int, ...]) -> tuple[Array,
         places = X.size // (len(X) * X.shape[-1])
         flat = X.reshape(-1, X.shape[-1])
         return _moments(flat, jnp.repeat(w, places))
-    center, scale = _moments(X, w)
+    if inputs == "present":
+        flat, here = X[..., :-1].reshape(-1, X.shape[-1] - 1), X[..., -1].reshape(-1)
+        values = jnp.where(here[:, None] > 0, flat, 0.0)
+        moments = _moments(values, here * jnp.repeat(w, len(here) // len(X)))
+        center, scale = (
+            jnp.append(a, b) for a, b in zip(moments, (0.0, 1.0), strict=True)
+        )
+    else:
+        center, scale = _moments(X, w)
     where = jnp.asarray(plain, int)
     return center.at[where].set(0.0), scale.at[where].set(1.0)
 
@@ -153,7 +167,9 @@ class NetworkLearner(eqx.Module):
 
     def scaling_of(self, data: Batch) -> RowScaling:
         """The units of rows that are present."""
-        return RowScaling.of(data, self.family, self.inputs, self.plain)
+        return RowScaling.of(
+            data, self.family, self.inputs, self.plain, positions=self.positions
+        )
 
     @property
     def _likelihood(self) -> Any:
@@ -163,7 +179,7 @@ class NetworkLearner(eqx.Module):
         """The model with its first weights, its outputs at the null model."""
         own = own_entries(self.family, self.shared)
         tail = np.setdiff1d(np.arange(self.family.n_eta), own)
-        first = first_eta(self.family, data.y, data.w)
+        first = first_eta(self.family, data.y, data.w, positions=self.positions)
         model = self.network.build(data.x.shape[1:], len(own), key=key)
         model = with_bias(model, first[own])
         if not self.shared:
@@ -263,6 +279,8 @@ def last_layer(model: Any) -> Any:
     if inner is not model:
         return last_layer(inner)
     last = model.layers[-1] if isinstance(model, Chain) else None
+    if isinstance(last, MixedPrecision):
+        return last_layer(last)
     return last if isinstance(last, Dense) else None
 
 

@@ -46,7 +46,7 @@ from likely.base.rows import (
     weights_of,
 )
 from likely.base.training.members import Network
-from likely.base.training.options import TABLES, Limits, TrainingOptions, is_auto
+from likely.base.training.options import TABLES, TrainingOptions, is_auto
 from likely.base.training.trainer import (
     Earlier,
     Observers,
@@ -84,7 +84,7 @@ class NetworkPredictor(Predictor):
     """What a row is."""
     _positions: ClassVar[bool] = False
     """Whether each position of a row has an η of its own."""
-    _limits: ClassVar[Limits] = TABLES
+    _limits: Any = TABLES
     """How long such a network is trained where its settings leave that open."""
     phi_: Network
     learner_: NetworkLearner
@@ -322,13 +322,13 @@ class NetworkPredictor(Predictor):
         """
         if first:
             self._kind.learn(self, X, sample_weight)
-        X = self._kind.table(self, X)
+        table = self._kind.table(self, X)
         if known:
-            rows = check_rows(self, X, y, sample_weight, reset=first)
+            rows = check_rows(self, table, y, sample_weight, reset=first)
             rows = rows._replace(y=self._encode_known(rows.y, "y"))
         else:
-            rows = self._rows(X, y, sample_weight)
-        return Batch(self._kind.shaped(self, rows.X), rows.y, rows.w)
+            rows = self._rows(table, y, sample_weight)
+        return Batch(self._kind.shaped(self, rows.X, X, rows.w), rows.y, rows.w)
 
     def _encode_known(self, y: Any, name: str) -> np.ndarray:
         """The targets of other rows, encoded as those of the fit."""
@@ -342,7 +342,7 @@ class NetworkPredictor(Predictor):
             return None
         if y is None:
             raise InputError("X_val is given without y_val; give both.")
-        X = np.asarray(self._kind.table(self, X), np.float64)
+        given, X = X, np.asarray(self._kind.table(self, X), np.float64)
         w = weights_of(w, len(X))
         check_finite("X_val", X, w)
         if X.ndim == 2 and X.shape[1] != self.n_features_in_:
@@ -356,12 +356,12 @@ class NetworkPredictor(Predictor):
                 "many of each."
             )
         y = self._encode_known(np.asarray(fill_absent_targets(y, w)), "y_val")
-        return Batch(self._kind.shaped(self, X), y, w)
+        return Batch(self._kind.shaped(self, X, given, w), y, w)
 
     def _inputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        X = super()._inputs(self._kind.table(self, X))
-        return self._kind.shaped(self, X)
+        table = super()._inputs(self._kind.table(self, X))
+        return self._kind.shaped(self, table, X, None)
 
     # Predicting ------------------------------------------------------------------------
 

@@ -50,6 +50,8 @@ def target_units(
     y: Float[Array, "n ..."],
     w: Float[Array, " n"],
     moments: Any,
+    *,
+    positions: bool = False,
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """s and u of each output; a scalar each where there is one output.
 
@@ -58,9 +60,10 @@ def target_units(
         y: the targets.
         w: their weights.
         moments: mean and spread of values with weights.
+        positions: whether y has a value for each position of a row.
     """
     shifts, spreads = [], []
-    y, w = _flat(y, w)
+    y, w = _flat(y, w) if positions else (y, w)
     for values, member in zip(_columns(y), outputs_of(family), strict=True):
         kinds = units_of(member)
         zero, one = jnp.zeros((), values.dtype), jnp.ones((), values.dtype)
@@ -90,7 +93,11 @@ def in_data_units(
 
 
 def first_eta(
-    family: AbstractFamily, y: Float[Array, "n ..."], w: Float[Array, " n"]
+    family: AbstractFamily,
+    y: Float[Array, "n ..."],
+    w: Float[Array, " n"],
+    *,
+    positions: bool = False,
 ) -> Float[Array, " k"]:
     """Where a network starts: near the null model, on targets in their units.
 
@@ -98,7 +105,7 @@ def first_eta(
     no gradient is endless where all targets are equal.
     """
     parts = []
-    y, w = _flat(y, w)
+    y, w = _flat(y, w) if positions else (y, w)
     for values, member in zip(_columns(y), outputs_of(family), strict=True):
         kinds = np.array(units_of(member))
         if isinstance(member, Normal) and member.scale is None:
@@ -110,10 +117,10 @@ def first_eta(
 
 
 def _flat(y: Float[Array, "n ..."], w: Float[Array, " n"]) -> tuple[Array, Array]:
-    """The values of images and sequences, each with the weight of its row."""
-    if y.ndim < 3:
-        return y, w
-    return y.reshape(-1), jnp.repeat(w, y.size // len(y))
+    """The values of images and sequences with the weights of their rows; NaN has none."""
+    here = ~jnp.isnan(y)
+    w = jnp.repeat(w, y.size // len(y)) * here.reshape(-1)
+    return jnp.where(here, y, 0.0).reshape(-1), w
 
 
 def _columns(y: Float[Array, "n ..."]) -> list[Array]:

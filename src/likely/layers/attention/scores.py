@@ -44,13 +44,18 @@ def attention(
             implementation="cudnn",
         )  # fmt: skip
     scale = q.shape[-1] ** -0.5 if scale is None else scale
-    n, t, h, d = q.shape
-    g = k.shape[2]
-    queries = (q * jnp.asarray(scale, q.dtype)).reshape(n, t, g, h // g, d)
-    S = jnp.einsum("ntgrd,nsgd->ngrts", queries, k).reshape(n, h, t, k.shape[1])
+    (n, t, h, d), (s, g) = q.shape, k.shape[1:3]
+    q = q * jnp.asarray(scale, q.dtype)
+    if g == h:
+        S = jnp.einsum("nthd,nshd->nhts", q, k)
+    else:
+        q = q.reshape(n, t, g, h // g, d)
+        S = jnp.einsum("ntgrd,nsgd->ngrts", q, k).reshape(n, h, t, s)
     S = S if bias is None else S + bias.astype(S.dtype)
-    P = softmax(S, _allowed(t, k.shape[1], mask, causal=causal, window=window))
-    P = P.reshape(n, g, h // g, t, k.shape[1])
+    P = softmax(S, _allowed(t, s, mask, causal=causal, window=window))
+    if g == h:
+        return jnp.einsum("nhts,nshe->nthe", P, v)
+    P = P.reshape(n, g, h // g, t, s)
     return jnp.einsum("ngrts,nsge->ntgre", P, v).reshape(n, t, h, v.shape[-1])
 
 

@@ -33,9 +33,9 @@ class Padded(eqx.Module):
     @property
     def clean(self) -> Any:
         """The values, zero where they are absent."""
-        rest = range(2, self.values.ndim)
-        here = jnp.expand_dims(self.present, tuple(rest))
-        return jnp.where(here, self.values, jnp.zeros((), self.values.dtype))
+        values = jnp.asarray(self.values)
+        here = jnp.expand_dims(self.present, tuple(range(2, values.ndim)))
+        return jnp.where(here, values, jnp.zeros((), values.dtype))
 
     def map(self, function: Callable[[Any], Any]) -> "Padded":
         """A function of the values; the same positions are present after it."""
@@ -44,7 +44,7 @@ class Padded(eqx.Module):
 
 def unpack(X: Any) -> tuple[Any, Any]:
     """Values without garbage, and which are present; None where all are."""
-    return (X.clean, X.present) if isinstance(X, Padded) else (X, None)
+    return (X.clean, jnp.asarray(X.present)) if isinstance(X, Padded) else (X, None)
 
 
 def repack(values: Any, like: Any) -> Any:

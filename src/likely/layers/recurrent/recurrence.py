@@ -98,11 +98,15 @@ def _recurrence_bwd(kind: str, residuals, cotangents):
 
     d_start, (dZ, dP) = jax.lax.scan(step, d_end, (factors, dH, present), reverse=True)
     dP = dZ if dP is None else dP
-    k, g = U.shape
-    dU = before[0].reshape(-1, k).T @ dP.reshape(-1, g)
+    dU = by_rows(before[0]).T @ by_rows(dP)
     d_bias = None if bias is None else dP.sum((0, 1))
     d_present = None if present is None else jnp.zeros_like(present)
     return dZ, dU, d_bias, d_start, d_present
+
+
+def by_rows(A: Float[Array, "t n k"]) -> Float[Array, "m k"]:
+    """All steps of the first row, then of the next: each device keeps the rows it has."""
+    return jnp.swapaxes(A, 0, 1).reshape(-1, A.shape[2])
 
 
 recurrence.defvjp(_recurrence_fwd, _recurrence_bwd)

@@ -14,9 +14,10 @@ from jaxtyping import Array, Float
 from likely.core.checks import InputError
 from likely.layers.composition.padded import repack, unpack
 from likely.layers.recurrent.cells import CELLS, Carry
-from likely.layers.recurrent.recurrence import recurrence
+from likely.layers.recurrent.recurrence import by_rows, recurrence
 from likely.layers.units.dense import add_bias
 from likely.layers.units.dropout import Dropout
+from likely.layers.units.product import product
 from likely.typing import Key, State
 
 
@@ -68,7 +69,9 @@ class Direction(eqx.Module):
             present: (t, n, 1) 0 where a position is absent, or None.
             chunk: the steps through which gradients flow, or None for all.
         """
-        Z, own = add_bias(X @ self.weight, self.bias), self.own_bias
+        (t, n, _), own = X.shape, self.own_bias
+        rows = add_bias(product(by_rows(X), self.weight), self.bias)
+        Z = jnp.swapaxes(rows.reshape(n, t, rows.shape[1]), 0, 1)
         if own is not None:
             own = jnp.pad(own, (len(self.bias) - len(own), 0))
         length, parts = len(Z), []

@@ -3,7 +3,8 @@ r"""The matrix product XW, with the gradient of W in the form that is fastest on
 The transpose of $\dot W ↦ X\dot W$ is $G ↦ X^\top G$, a product with a transposed left
 factor. XLA's matrix library for CPUs does not support it, and the fallback is slow where
 the result is narrow or the product is small. There the same linear map is written in
-another form: with Xᵀ in memory first, or, for few columns, as (GᵀX)ᵀ. Only the tangent is
+another form: with Xᵀ in memory first, or, for few columns, as (GᵀX)ᵀ, which is also better
+for many rows where W has fewer columns than rows. Only the tangent is
 written by hand, in plain operations, so derivatives of any order and both modes work.
 """
 
@@ -17,6 +18,8 @@ from jaxtyping import Float
 
 MAX_NARROW_COLUMNS = 16
 """Up to this many columns of W the gradient is computed as (GᵀX)ᵀ."""
+MIN_TALL_ROWS = 256
+"""From this many rows of X on, so is that of a W with half as many columns as rows."""
 MAX_SMALL_MULTIPLICATIONS = 3 * 2**19
 """Up to this many multiplications Xᵀ is written to memory first."""
 
@@ -51,7 +54,9 @@ def _linear(X: Float[Any, "n d"], w: Float[Any, "d k"]) -> Float[Any, "n k"]:
     (n, d), k = X.shape, w.shape[1]
     if jax.default_backend() != "cpu" or k == 1:
         return X @ w
-    if k <= MAX_NARROW_COLUMNS and d >= 4 * k:
+    narrow = k <= MAX_NARROW_COLUMNS and d >= 4 * k
+    tall = n >= MIN_TALL_ROWS and k > MAX_NARROW_COLUMNS and d >= 2 * k
+    if narrow or tall:
         return optimization_barrier(optimization_barrier(w.T) @ X.T).T
     if k > MAX_NARROW_COLUMNS and n * d * k <= MAX_SMALL_MULTIPLICATIONS:
         return optimization_barrier(X.T).T @ w

@@ -20,18 +20,24 @@ from likely.layers import (
     TransformerLayer,
 )
 from likely.layers.recurrent.recurrent import Direction
+from likely.models.sequence.configurations import BERT
+from likely.models.sequence.torch_names import torch_names
+from likely.models.sequence.transformer import Transformer
+from likely.models.sequence.vision_transformer import VisionTransformer
 
 Weights = Mapping[str, Any]
 
 
 def sequence_from_torch(layer: Any, weights: Weights) -> Any:
-    """The layer with the weights of a state dict.
+    """The layer or model with the weights of a state dict.
 
     Args:
         layer: a `Recurrent` (for `nn.RNN`, `nn.LSTM`, `nn.GRU`), a `MultiHeadAttention`
             (`nn.MultiheadAttention`) or a `TransformerLayer` (`nn.TransformerEncoderLayer`,
-            `nn.TransformerDecoderLayer`) of the same sizes.
-        weights: `module.state_dict()`.
+            `nn.TransformerDecoderLayer`) of the same sizes; or a `Transformer` as made by
+            `gpt2`, a `BERT` or a `VisionTransformer`.
+        weights: `module.state_dict()`; of the models with the names of Hugging Face's
+            `transformers`, of the vision transformer with those of `timm`.
     """
     if isinstance(layer, Recurrent):
         return _recurrent(layer, weights)
@@ -39,9 +45,17 @@ def sequence_from_torch(layer: Any, weights: Weights) -> Any:
         return _attention(layer, weights, "")
     if isinstance(layer, TransformerLayer):
         return _transformer(layer, weights)
+    if isinstance(layer, BERT):
+        inner = layer.transformer
+        named = torch_names(weights, len(inner.layers))
+        pooler = _dense(layer.pooler, named, "pooler.")
+        return BERT(_model(inner, named), pooler)
+    if isinstance(layer, Transformer | VisionTransformer):
+        return _model(layer, torch_names(weights, len(layer.layers)))
     raise InputError(
         f"a {type(layer).__name__} has no counterpart here; give a Recurrent, a "
-        "MultiHeadAttention or a TransformerLayer."
+        "MultiHeadAttention, a TransformerLayer, a Transformer, a BERT or a "
+        "VisionTransformer."
     )
 
 
@@ -151,3 +165,35 @@ def _norm(norm: LayerNorm, weights: Weights, name: str) -> LayerNorm:
         _take(weights, f"{name}bias", norm.shift),
     )
     return eqx.tree_at(lambda n: (n.scale, n.shift), norm, new)
+
+
+def _model(model: Any, weights: Weights) -> Any:
+    """The parts that a model has, each with its own weights."""
+    layers = tuple(
+        _transformer(layer, _inside(weights, f"layers.{i}."))
+        for i, layer in enumerate(model.layers)
+    )
+    model = eqx.tree_at(lambda m: m.layers, model, layers)
+    loaders = {
+        "embedding": _vectors, "positions": _vectors, "types": _vectors,
+        "embedding_norm": _norm, "norm": _norm, "patches": _dense, "output": _dense,
+    }  # fmt: skip
+    for part, load in loaders.items():
+        old = getattr(model, part, None)
+        if old is not None:
+            new = load(old, weights, f"{part}.")
+            model = eqx.tree_at(lambda m, part=part: getattr(m, part), model, new)
+    if getattr(model, "class_token", None) is not None:
+        token = _take(weights, "class_token", model.class_token)
+        model = eqx.tree_at(lambda m: m.class_token, model, token)
+    return model
+
+
+def _inside(weights: Weights, start: str) -> Weights:
+    return {k[len(start) :]: v for k, v in weights.items() if k.startswith(start)}
+
+
+def _vectors(table: Any, weights: Weights, name: str) -> Any:
+    """A table of vectors, which PyTorch stores as we do."""
+    new = _take(weights, f"{name}weight", table.weight.T).T
+    return eqx.tree_at(lambda t: t.weight, table, new)

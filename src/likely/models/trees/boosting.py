@@ -16,10 +16,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from likely.core.compiling import lean_jit
 from likely.core.precision import float64
 from likely.core.rows import pad, pad_rows
 from likely.core.threads import row_blocks, thread_count
-from likely.families import AbstractFamily, Bernoulli, Categorical, Normal, Poisson
+from likely.families import (
+    AbstractFamily,
+    Bernoulli,
+    Categorical,
+    NegativeBinomial,
+    Normal,
+    Poisson,
+)
+from likely.families.negative_binomial_slopes import boosting_slopes, marginal_on_host
 from likely.models.trees.bins import Bins
 from likely.models.trees.boosted import Booster, Limits
 from likely.models.trees.derivatives import (
@@ -231,17 +240,20 @@ def marginal(
     """The maximum-likelihood η of the family without inputs."""
     if type(family) is Normal and family.scale is not None:
         return np.array([np.average(y, weights=w)])
+    found = marginal_on_host(family, y, w)
+    if found is not None:
+        return found
     with float64():
         batch = pad(Batch(None, y, w))
         return np.asarray(_marginal(family, batch.y, batch.w))
 
 
-@eqx.filter_jit
+@lean_jit
 def _marginal(family, y, w):
     return family.marginal(y, w)
 
 
-@eqx.filter_jit
+@lean_jit
 def _nats(family, eta, y):
     return -family.log_prob(eta, y)
 
@@ -259,6 +271,8 @@ def derivatives_of(
 
     Closed forms fill the same arrays in every call.
     """
+    if type(family) is NegativeBinomial:
+        return lambda eta: boosting_slopes(eta, y, family.concentration)
     kind = _closed(family)
     k, n = family.n_eta, len(y)
     if kind is None:

@@ -21,7 +21,7 @@ from likely.solvers.first_order.noise import Perturbation
 from likely.solvers.first_order.schedules import AbstractSchedule, as_schedule
 from likely.solvers.first_order.stochastic import descend
 from likely.solvers.flat import trace_capacity
-from likely.solvers.settings import Real, Whole, real, whole
+from likely.solvers.settings import WEIGHT_NAMES, Real, Whole, real, whole
 from likely.solvers.stopping import AbstractStop, Validation
 from likely.typing import Batch, Key, Solution, State
 
@@ -205,7 +205,8 @@ class Adam(AbstractFirstOrder):
 class AdamW(AbstractFirstOrder):
     r"""Adam with decoupled weight decay: $- η\,λθ$ at each step.
 
-    `on="weight"` decays the leaves named `weight`, as priors do; `on="all"` every leaf.
+    `on="weight"` decays the leaves named `weight` (and `recurrent`), as priors do; `on="all"`
+    every leaf.
     """
 
     rate: AbstractSchedule = _rate(1e-3)
@@ -227,10 +228,11 @@ class AdamW(AbstractFirstOrder):
 
 
 def _decayed(on: str) -> Callable[[PyTree], PyTree]:
-    """A mask of the leaves that decay: those named `weight`, or all."""
+    """A mask of the leaves that decay: those of `WEIGHT_NAMES`, or all."""
 
     def decays(path, leaf) -> bool:
-        return on == "all" or any(getattr(p, "name", "") == "weight" for p in path[-1:])
+        names = [getattr(p, "name", "") for p in path[-1:]]
+        return on == "all" or any(name in WEIGHT_NAMES for name in names)
 
     return lambda params: jax.tree_util.tree_map_with_path(decays, params)
 

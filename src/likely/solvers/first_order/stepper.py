@@ -13,7 +13,7 @@ import optax
 from jaxtyping import Array, Float, Int, PyTree
 
 from likely.solvers.first_order.accumulation import split_rows
-from likely.solvers.first_order.clipping import norm
+from likely.solvers.first_order.clipping import max_abs, norm
 from likely.solvers.first_order.minibatches import Minibatches
 from likely.solvers.stopping import Observation
 from likely.typing import (
@@ -26,9 +26,6 @@ from likely.typing import (
     State,
     Trace,
 )
-
-MAX_COPIED_SIZE = 2**14
-"""Entries up to which copying a leaf costs less than a reduction of its own."""
 
 
 class Run(NamedTuple):
@@ -112,7 +109,7 @@ class Stepper(eqx.Module):
         rate = schedule.rate(at, run.schedule).astype(run.loss.dtype)
         noise = None if self.key is None else jax.random.fold_in(self.key, at)
         (loss, state), g = self.gradient(run.params, batch, noise, run.state)
-        seen = Observation(loss, _max_abs(g), run.moved)
+        seen = Observation(loss, max_abs(g), run.moved)
         reason, value, stops = self.check(run, seen)
         change, memory = self.rule(rate).update(g, run.memory, run.params)
         runs = run.reason == RUNNING
@@ -214,15 +211,3 @@ def _where(condition: Array, new: PyTree, old: PyTree) -> PyTree:
     return jax.tree.map(
         lambda a, b: jnp.where(condition, a, b).astype(b.dtype), new, old
     )
-
-
-def _max_abs(tree: PyTree) -> Float[Array, ""]:
-    """The largest absolute entry of all leaves; small leaves are joined first."""
-    leaves = [jnp.ravel(leaf) for leaf in jax.tree.leaves(tree)]
-    if not leaves:
-        return jnp.zeros(())
-    large = [leaf for leaf in leaves if leaf.size > MAX_COPIED_SIZE]
-    small = [leaf for leaf in leaves if leaf.size <= MAX_COPIED_SIZE]
-    parts = [*large, jnp.concatenate(small)] if small else large
-    peaks = [jnp.max(jnp.abs(part), initial=0.0) for part in parts]
-    return jnp.max(jnp.stack(peaks)) if len(peaks) > 1 else peaks[0]

@@ -55,17 +55,17 @@ def _in_weights(model: Any) -> str | None:
 
 
 def _in_layers(model: Any, X: Any, w: Any, key: Key | None, state: State) -> str | None:
-    """The first layer with an output that is not finite."""
+    """The first layer with an output that is not finite; of models that are no chain, none."""
+    whole, rows = model, X
     layers, name = getattr(model, "layers", None), ""
     while layers is None and hasattr(model, "model"):
         if hasattr(model, "dtype"):  # a model that computes in another precision
             model, X = _cast((model, X), model.dtype)
         model, name = model.model, f"{name}model."
         layers = getattr(model, "layers", None)
-    if layers is None:
-        return _in_leaves(
-            "the output of the model", model(X, w=w, key=key, state=state)[0]
-        )
+    if layers is None or not _is_chain(model):
+        eta, _ = whole(rows, w=w, key=key, state=state)
+        return _in_leaves("the output of the model", eta)
     keys = [None] * len(layers) if key is None else jax.random.split(key, len(layers))
     states = state or (None,) * len(layers)
     for i, (layer, k, s) in enumerate(zip(layers, keys, states, strict=True)):
@@ -73,6 +73,13 @@ def _in_layers(model: Any, X: Any, w: Any, key: Key | None, state: State) -> str
         if _has_bad_values(X):
             return f"the output of {name}layers[{i}] ({type(layer).__name__})"
     return None
+
+
+def _is_chain(model: Any) -> bool:
+    """Whether the layers of a model are all there is to it."""
+    params = jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array))
+    of_layers = jax.tree.leaves(eqx.filter(model.layers, eqx.is_inexact_array))
+    return len(params) == len(of_layers)
 
 
 def _cast(tree: PyTree, dtype: Any) -> PyTree:

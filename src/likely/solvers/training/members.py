@@ -32,6 +32,7 @@ from likely.solvers.flat import trace_capacity
 from likely.solvers.training.checkpoints import Checkpoints, digest, environment
 from likely.solvers.training.events import Callback, as_callbacks
 from likely.solvers.training.layout import Layout
+from likely.solvers.training.observers import ProgressBar
 from likely.solvers.training.run import TrainingRun
 from likely.solvers.training.sources import AbstractSource
 from likely.typing import DIVERGED, Batch, Key, Solution, State
@@ -68,7 +69,7 @@ def train_members(
     checkpoints: Checkpoints | None = None,
     resume: bool = False,
     every: int | None = None,
-    verbose: bool = False,
+    verbose: bool | ProgressBar = False,
 ) -> Solution:
     """Train every member; the solution has a leading axis m everywhere.
 
@@ -84,7 +85,7 @@ def train_members(
         checkpoints: where and when to save the runs.
         resume: whether to continue from the newest checkpoints.
         every: steps between events.
-        verbose: whether to show a progress bar.
+        verbose: whether to show a progress bar, or a `ProgressBar`.
     """
     check_not_forked()
     m = _count(members)

@@ -47,16 +47,26 @@ class History:
 
 
 class ProgressBar:
-    """A bar with the loss, the rate, the time left and "compiling", on stderr."""
+    """A bar with the loss, the rate, the time left and "compiling", on stderr.
 
-    def __init__(self, console: Any = None):
-        self.console = console
+    Args:
+        console: a `rich.console.Console`; one on stderr where None.
+        unit: what is counted each second, such as "tokens"; None for nothing.
+        per_step: how many of them a step uses.
+    """
+
+    def __init__(
+        self, console: Any = None, *, unit: str | None = None, per_step: int = 1
+    ):
+        self.console, self.unit, self.per_step = console, unit, per_step
         self.bar: Bar | None = None
+        self.first: Event | None = None
+        """The first event with numbers: what was compiled before it does not count."""
 
     def __call__(self, event: Event) -> None:
         """Draw the event."""
         if event.kind == "start":
-            self.bar = Bar(event.steps, console=self.console)
+            self.bar, self.first = Bar(event.steps, console=self.console), None
             self.bar.start(event.step)
         elif self.bar is None:
             return
@@ -67,7 +77,18 @@ class ProgressBar:
             detail = " ".join(f"{k} {v:.4g}" for k, v in event.numbers.items())
             if event.members > 1:
                 detail += f" ({event.running} of {event.members} running)"
+            detail += self._speed(event)
             self.bar.update(event.step, "training", detail=detail)
+
+    def _speed(self, event: Event) -> str:
+        """How many units are used each second, once that is known."""
+        if self.first is None:
+            self.first = event
+        seconds = event.seconds - self.first.seconds
+        if self.unit is None or not seconds > 0:
+            return ""
+        steps = (event.step - self.first.step) * event.members
+        return f" {steps * self.per_step / seconds:,.0f} {self.unit}/s"
 
     def close(self) -> None:
         """Stop drawing, also where a run ends by an error."""

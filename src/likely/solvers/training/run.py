@@ -57,7 +57,7 @@ class TrainingRun:
         checkpoints: where and when the run is saved.
         resume: whether to continue from the newest checkpoint.
         every: steps between events.
-        verbose: whether there is a progress bar.
+        verbose: whether there is a progress bar, or the bar.
     """
 
     def __init__(
@@ -68,10 +68,11 @@ class TrainingRun:
         *,
         resume: bool,
         every: int | None,
-        verbose: bool,
+        verbose: bool | ProgressBar,
     ):
         self.source, self.checkpoints, self.resume = source, checkpoints, resume
-        self.bar = ProgressBar() if verbose and is_main_process() else None
+        bar = verbose if isinstance(verbose, ProgressBar) else ProgressBar()
+        self.bar = bar if verbose and is_main_process() else None
         self.callbacks = callbacks if self.bar is None else (*callbacks, self.bar)
         block = source.loop.block
         if every is None and (callbacks or multiple_processes()):

@@ -71,9 +71,13 @@ class AbstractSingleSource(AbstractSource):
         step = int(bad.step)
         noise = loop.stepper.key
         key = None if noise is None else jax.random.fold_in(noise, step)
-        model = eqx.combine(bad.params, loop.stepper.static)
         rate = float(loop.solver.rate.rate(jnp.asarray(step), bad.schedule))
-        message = diagnose(model, self.batch(step), key, bad.state, rate)
+        params, batch, perturb = bad.params, self.batch(step), loop.solver.noise
+        if perturb is not None and key is not None:  # as the step has seen them
+            key, own = jax.random.split(key)
+            params, batch = perturb(params, batch, own)
+        model = eqx.combine(params, loop.stepper.static)
+        message = diagnose(model, batch, key, bad.state, rate)
         good, at = before, first
         while at < step - 1:
             good = self.advance(good, at, step - 1)

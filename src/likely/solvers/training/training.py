@@ -19,6 +19,7 @@ from likely.solvers.flat import trace_capacity
 from likely.solvers.training.checkpoints import Checkpoints, fingerprint_of
 from likely.solvers.training.events import Callback, as_callbacks
 from likely.solvers.training.layout import Layout
+from likely.solvers.training.observers import ProgressBar
 from likely.solvers.training.reading import StreamBatches, StreamSource
 from likely.solvers.training.run import TrainingRun
 from likely.solvers.training.sources import AbstractSingleSource, ArraySource
@@ -42,7 +43,7 @@ class Training:
         cut: whether large parameters are sharded over the devices as well.
         every: steps between events. None: one block (an epoch, or several short ones)
             where there are callbacks; else as often as a progress bar needs.
-        verbose: whether to show a progress bar.
+        verbose: whether to show a progress bar, or a `ProgressBar`.
     """
 
     solver: Any
@@ -52,7 +53,7 @@ class Training:
     mesh: Mesh | None = None
     cut: bool = False
     every: int | None = None
-    verbose: bool = False
+    verbose: bool | ProgressBar = False
 
     def minimize(
         self,

@@ -57,8 +57,11 @@ def reported(
     columns = design(table)
     inflated = inflation(columns, table.w)
     late = "they would take longer than this effort allows; try a greater --effort"
-    affordable = ladder.plan.affords_coefficients()
-    simple = simple_model(table, columns) if affordable else Simple(refusal=late)
+    brief = not ladder.plan.affords_coefficients()
+    affordable = not brief or ladder.plan.affords_coefficients(brief=True)
+    simple = Simple(refusal=late)
+    if affordable:
+        simple = simple_model(table, columns, brief=brief)
     vif = {i.column: i.vif for i in inflated}
     simple = dataclasses.replace(simple, inflation=vif)
     important = [] if name == "null" else importances(ladder, name)

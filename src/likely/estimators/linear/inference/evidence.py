@@ -16,20 +16,28 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 from scipy import stats
-from scipy.linalg import block_diag
+from scipy.linalg import block_diag, solve_triangular
 from scipy.special import polygamma
 
 from likely.core.checks import InputError
+from likely.core.compiling import lean_jit
 from likely.core.linalg import regression
 from likely.core.precision import float64, to_numpy
 from likely.core.rows import pad
+from likely.estimators.linear.host_newton import weighted_gram
 from likely.estimators.linear.standardised import (
     Standardisation,
     is_rounding,
     present_moments,
     standardisation,
 )
-from likely.families import AbstractFamily, Gamma
+from likely.families import (
+    AbstractFamily,
+    Gamma,
+    NegativeBinomial,
+    Poisson,
+    negative_binomial_slopes,
+)
 from likely.inference import (
     curvature,
     information,
@@ -120,14 +128,19 @@ class Evidence(eqx.Module):
     def unscaled(self) -> np.ndarray:
         """I⁻¹ where the dispersion is 1."""
         at = self.coordinates()
+        found = _unscaled_on_host(at)
+        if found is not None:
+            return at.restored(found)
         with float64():
             return at.restored(np.asarray(_unscaled(at.padded())))
 
     def robust(self, kind: str, slopes: np.ndarray) -> tuple[np.ndarray, float | None]:
         """The sandwich C of this kind, and bᵀC⁻¹b of the slopes b (of one entry of η)."""
         at = self.coordinates()
-        with float64():
-            C = np.asarray(_sandwich(at.padded(), kind))
+        C = _sandwich_on_host(at, kind)
+        if C is None:
+            with float64():
+                C = np.asarray(_sandwich(at.padded(), kind))
         wald = at.wald(C, slopes) if self.free == 1 else None
         return at.restored(C), wald
 
@@ -236,12 +249,61 @@ def _free(rows: _Rows) -> tuple[Array, Array]:
     return gradient[:, first:], hessian[:, first:, first:]
 
 
-@eqx.filter_jit
+def _unscaled_on_host(at: "_Coordinates") -> Float[np.ndarray, "p p"] | None:
+    """I⁻¹ for log links, without compiling; None for other families."""
+    here = at.evidence
+    eta = here.eta[:, 0]
+    if type(here.family) is Gamma:
+        h = np.ones(len(eta))
+    elif type(here.family) is Poisson:
+        h = np.exp(eta)
+    else:
+        return None
+    return _inverse_on_host(weighted_gram(at.A, here.w * h))
+
+
+def _sandwich_on_host(at: "_Coordinates", kind: str) -> np.ndarray | None:
+    """The robust covariance for Poisson means, without compiling; None for others."""
+    here = at.evidence
+    bread = _unscaled_on_host(at) if type(here.family) is Poisson else None
+    if bread is None:
+        return None
+    A, mean = at.A, np.exp(here.eta[:, 0])
+    leverage = mean * ((A @ bread) * A).sum(1)
+    rows = A * (mean - here.y)[:, None]
+    parts: Any = (bread, rows, leverage, here.w)
+    return np.asarray(sandwich(*parts, kind=kind))
+
+
+def _joint_on_host(at: "_Coordinates", u: float) -> Float[np.ndarray, "q q"] | None:
+    """The inverse information about (B, log r) of counts, without compiling."""
+    here, A = at.evidence, at.A
+    found = negative_binomial_slopes.slopes(here.eta[:, 0], u, here.y)
+    G, side = weighted_gram(A, here.w * found.mm), (here.w * found.mu) @ A
+    corner = here.w @ found.uu
+    return _inverse_on_host(np.block([[G, side[:, None]], [side, corner]]))
+
+
+def _inverse_on_host(H: Float[np.ndarray, "q q"]) -> Float[np.ndarray, "q q"] | None:
+    """The inverse of a positive definite matrix; None where it is not."""
+    with np.errstate(invalid="ignore"):
+        scale = np.sqrt(np.diagonal(H))
+    if not (np.isfinite(H).all() and (scale > 0).all()):
+        return None
+    try:
+        L = np.linalg.cholesky(H / np.outer(scale, scale))
+    except np.linalg.LinAlgError:
+        return None
+    half = solve_triangular(L, np.eye(len(H)), lower=True)
+    return half.T @ half / np.outer(scale, scale)
+
+
+@lean_jit
 def _unscaled(evidence: _Rows) -> Float[Array, "q q"]:
     return inverse(information(evidence.A, _free(evidence)[1], evidence.w))
 
 
-@eqx.filter_jit
+@lean_jit
 def _sandwich(evidence: _Rows, kind: str) -> Float[Array, "q q"]:
     gradient, hessian = _free(evidence)
     bread = inverse(information(evidence.A, hessian, evidence.w))
@@ -279,12 +341,12 @@ def normal_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
         return at.restored(np.asarray(found.covariance)[np.ix_(back, back)])
 
 
-@eqx.filter_jit
+@lean_jit
 def _regression(A, y, w):
     return regression(A, y[:, None], w)
 
 
-@eqx.filter_jit
+@lean_jit
 def _joint(family: AbstractFamily, A, eta, y, w):
     gradient, hessian = curvature(family, jnp.asarray(eta), jnp.asarray(y))
     A, w = jnp.asarray(A), jnp.asarray(w)
@@ -298,6 +360,10 @@ def joint_covariance(
 ) -> Float[np.ndarray, "q q"]:
     """The covariance of (B, u): the inverse information, or the sandwich of scores."""
     at, u = evidence.coordinates(), np.atleast_1d(u)
+    if type(family) is NegativeBinomial and not robust:
+        found = _joint_on_host(at, float(u[0]))
+        if found is not None:
+            return at.restored(found, tail=1)
     with float64():
         rows = at.padded()
         eta = np.column_stack([rows.eta[:, 0], np.tile(u, (len(rows.y), 1))])

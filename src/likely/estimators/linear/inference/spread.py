@@ -37,6 +37,7 @@ from likely.families import (
     NegativeBinomial,
     Normal,
     Poisson,
+    Tweedie,
 )
 from likely.solvers.least_squares.moments import second_moments
 
@@ -173,6 +174,8 @@ def row_information(family: AbstractFamily, eta: Float[Any, "n k"]) -> Any:
         return xp.exp(eta[:, 0])
     if isinstance(family, NegativeBinomial):
         return 1 / (xp.exp(-eta[:, 0]) + xp.exp(-eta[:, 1]))
+    if isinstance(family, Tweedie):
+        return xp.exp((2 - family.power) * eta[:, 0])
     return xp.ones_like(eta[:, 0])
 
 
@@ -252,7 +255,10 @@ def _extra_variance(y, mean, w, df) -> Any:
         ratio = 1 / (mean * (1 + a * mean))
         over = w @ ((y - mean) ** 2 * ratio) - df
         slope = w @ ((y - mean) ** 2 * (mean * ratio) ** 2)
-        a = a + xp.maximum(over, 0.0) / xp.maximum(slope, 1e-300)
+        step = xp.maximum(over, 0.0) / xp.maximum(slope, 1e-300)
+        a = a + step
+        if xp is np and not step > 1e-15 * a:
+            break
     return xp.where(df > 0, a, 0.0)
 
 
@@ -275,6 +281,8 @@ def _dispersion(family, y, w, eta, df, j: int) -> tuple[Any, Any]:  # noqa: PLR0
         return -xp.log(a), xp.sqrt(2 / (w @ (mean / (1 + mean * a)) ** 2))
     if isinstance(family, Gamma):
         return u - xp.log(total / xp.maximum(df, 1e-3)), xp.sqrt(0.5 / left)
+    if isinstance(family, Tweedie):
+        return u + xp.log(total / xp.maximum(df, 1e-3)), xp.sqrt(2 / left)
     return (
         xp.where(df > 0, u + POWERS[type(family)] * xp.log(total / left), xp.inf),
         xp.sqrt(1 / left),

@@ -36,6 +36,7 @@ from likely.families import (
     Predictive,
     Product,
     StudentT,
+    Tweedie,
     mix,
 )
 from likely.inference import Estimate
@@ -167,6 +168,9 @@ def _nodes(family: AbstractFamily, eta: Any, one: Spread, X: Any) -> tuple[Any, 
     shared = one.shared + one.error * z
     if isinstance(family, Gamma):
         v = xp.minimum(v * xp.exp(-one.shared), MAX_LOG_VARIANCE)
+        return mixture_nodes(eta, v, shared)
+    if isinstance(family, Tweedie):
+        v = xp.minimum(v * xp.exp(one.shared), MAX_LOG_VARIANCE)
         return mixture_nodes(eta, v, shared)
     known = xp.isfinite(v) & xp.isfinite(one.shared)
     unit = xp.where(known, one.shared, 0.0)

@@ -1,0 +1,1 @@
+from .models.language_model import LanguageModel as LanguageModel

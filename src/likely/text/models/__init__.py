@@ -1,0 +1,1 @@
+"""Models of sequences of tokens: their windows, their learner, the estimators."""
