@@ -23,6 +23,18 @@ import pytest
 from budgets import processor_time
 from ledger import ROOT
 
+LONG = (
+    "attention",
+    "autodiff",
+    "image-networks",
+    "language-models",
+    "networks",
+    "sequences",
+    "solvers-exact",
+    "training",
+    "transformers",
+)
+"""Pages with many programs to compile: the slow tests run them."""
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(
     r"(?:<!-- no-run: (?P<reason>.+?) -->\s*?\n)?"
@@ -86,7 +98,10 @@ def run_page(page: str) -> dict[int, float]:
     [
         pytest.param(
             p.relative_to(ROOT).as_posix(),
-            marks=[pytest.mark.optimised] if p.stem in OPTIMISED else [],
+            marks=[
+                *[pytest.mark.optimised] * (p.stem in OPTIMISED),
+                *[pytest.mark.slow] * (p.stem in LONG),
+            ],
         )
         for p in PAGES
     ],

@@ -58,7 +58,10 @@ def statistics(draw, learner, family, keys):
     return jax.lax.map(one, keys, batch_size=100)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [n if n == "linear" else pytest.param(n, marks=pytest.mark.slow) for n in CASES],
+)
 def test_p_values_are_uniform_under_the_null(name):
     with float64():
         keys = jax.random.split(jax.random.key(5), SETS)

@@ -96,7 +96,9 @@ ESTIMATORS = {
     "survival regression": Entry(lk.SurvivalRegression, "positive"),
     "perceptron": Entry(lk.Perceptron, "classes", distribution=False),
     "spline regression": Entry(lambda: lk.SplineRegressor(5), "numbers"),
-    "network": Entry(lambda: lk.MLPRegressor((2,), max_iter=20, alpha=0.1), "numbers"),
+    "network": Entry(
+        lambda: lk.MLPRegressor((2,), max_iter=20, alpha=0.1), "numbers", brief=BRIEF
+    ),
     "network, classes": Entry(
         lambda: lk.MLPClassifier((2,), max_iter=60, alpha=0.1), "classes"
     ),

@@ -57,7 +57,9 @@ def gradient(objective, data):
     return jnp.append(g.weight, g.bias)
 
 
-@pytest.mark.parametrize("size", [1, 3, 4, 5, 10])
+@pytest.mark.parametrize(
+    "size", [3, 10, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 4, 5))]
+)
 def test_the_mean_over_an_epoch_is_the_full_gradient(size, rng):
     """Exactly, with weights B/n, also with a remainder, a prior and row weights (F6)."""
     with float64():
