@@ -28,13 +28,25 @@ from pathlib import Path
 
 import numpy as np
 
-SMALL = {"n_layers": 4, "n_heads": 4, "size": 128, "context": 64, "batch_size": 12}
-LARGE = {"n_layers": 6, "n_heads": 6, "size": 384, "context": 256, "batch_size": 64}
-SMALL_STEPS, LARGE_STEPS = 2000, 5000
-SMALL_LOSS, SMALL_SECONDS = 1.92, 180
-LARGE_LOSS, LARGE_SECONDS, ASKED = 1.49, 75, 1.1
+CPU_SETTINGS = {
+    "n_layers": 4,
+    "n_heads": 4,
+    "size": 128,
+    "context": 64,
+    "batch_size": 12,
+}
+GPU_SETTINGS = {
+    "n_layers": 6,
+    "n_heads": 6,
+    "size": 384,
+    "context": 256,
+    "batch_size": 64,
+}
+CPU_STEPS, GPU_STEPS = 2000, 5000
+CPU_LOSS, CPU_SECONDS = 1.92, 180
+GPU_LOSS, GPU_SECONDS, ASKED = 1.49, 75, 1.1
 DROPOUT, WARM_UP = 0.2, 100
-FEW, MORE, ROUNDS = 200, 1000, 3
+SHORT_RUN_STEPS, LONG_RUN_STEPS, ROUNDS = 200, 1000, 3
 MODES = ("default", "reduce-overhead")
 """Ways to compile of PyTorch; the faster one counts."""
 PEAK = 989e12
@@ -86,7 +98,7 @@ def on_cores(seeds: int, devices: int) -> dict:
     runs = []
     for seed in range(seeds):
         start, used = time.perf_counter(), time.process_time()
-        fitted = model(SMALL_STEPS, **SMALL, random_state=seed)
+        fitted = model(CPU_STEPS, **CPU_SETTINGS, random_state=seed)
         fitted.fit(learn, mesh=mesh)
         run = {
             "seed": seed,
@@ -100,13 +112,13 @@ def on_cores(seeds: int, devices: int) -> dict:
     return {
         "name": "tinyshakespeare on two cores",
         "parameters": fitted.n_parameters_,
-        "steps": SMALL_STEPS,
+        "steps": CPU_STEPS,
         "devices": devices,
         "runs": runs,
         "validation": mean,
-        "asked": SMALL_LOSS,
-        "asked_seconds": SMALL_SECONDS,
-        "reached": mean <= SMALL_LOSS,
+        "asked": CPU_LOSS,
+        "asked_seconds": CPU_SECONDS,
+        "reached": mean <= CPU_LOSS,
     }
 
 
@@ -116,7 +128,7 @@ def on_cores(seeds: int, devices: int) -> dict:
 def ours():
     """A function that trains for some steps and returns the seconds and the last loss."""
     learn, _, _ = tokens()
-    settings = {**LARGE, "dropout": DROPOUT, "precision": "bfloat16"}
+    settings = {**GPU_SETTINGS, "dropout": DROPOUT, "precision": "bfloat16"}
 
     def run(steps: int) -> dict:
         start = time.perf_counter()
@@ -134,7 +146,9 @@ def gpt(vocabulary: int):
     from torch import nn
     from torch.nn import functional as F
 
-    T, d, h, layers = (LARGE[k] for k in ("context", "size", "n_heads", "n_layers"))
+    T, d, h, layers = (
+        GPU_SETTINGS[k] for k in ("context", "size", "n_heads", "n_layers")
+    )
 
     class Block(nn.Module):
         def __init__(self):
@@ -189,7 +203,7 @@ def peer(mode: str):
     torch.manual_seed(0)
     torch.set_float32_matmul_precision("high")
     learn, _, vocabulary = tokens()
-    T, B = LARGE["context"], LARGE["batch_size"]
+    T, B = GPU_SETTINGS["context"], GPU_SETTINGS["batch_size"]
     net = gpt(vocabulary).cuda()
     fast = torch.compile(net, mode=mode)
     matrices = [p for p in net.parameters() if p.dim() > 1]
@@ -228,10 +242,10 @@ def peer(mode: str):
 def learn_to_the_bar() -> dict:
     """Train ours with validation looks; when the bar was passed, and the loss in the end."""
     learn, held_out, _ = tokens()
-    settings = {**LARGE, "dropout": DROPOUT, "precision": "bfloat16"}
+    settings = {**GPU_SETTINGS, "dropout": DROPOUT, "precision": "bfloat16"}
     settings |= {"n_iter_no_change": 100}
     stop = lambda event: event.kind == "validation"  # noqa: E731
-    model(LARGE_STEPS, **settings).fit(learn, X_val=held_out, callbacks=stop)
+    model(GPU_STEPS, **settings).fit(learn, X_val=held_out, callbacks=stop)
     say("compiled")
     seen = []
 
@@ -242,12 +256,12 @@ def learn_to_the_bar() -> dict:
                 say(f"step {event.step}: {event.validation:.4f}, {event.seconds:.1f} s")
 
     start = time.perf_counter()
-    fitted = model(LARGE_STEPS, **settings).fit(learn, X_val=held_out, callbacks=look)
+    fitted = model(GPU_STEPS, **settings).fit(learn, X_val=held_out, callbacks=look)
     seconds = time.perf_counter() - start
-    passed = [(s, k) for s, k, loss in seen if loss <= LARGE_LOSS]
+    passed = [(s, k) for s, k, loss in seen if loss <= GPU_LOSS]
     return {
         "training_seconds": seconds,
-        "steps": LARGE_STEPS,
+        "steps": GPU_STEPS,
         "first_passed_seconds": passed[0][0] if passed else None,
         "first_passed_step": passed[0][1] if passed else None,
         "lowest_look": min(loss for _, _, loss in seen),
@@ -262,7 +276,7 @@ def kernels(run) -> dict:
 
     with tempfile.TemporaryDirectory() as folder:
         with jax.profiler.trace(folder, create_perfetto_trace=True):
-            run(FEW)
+            run(SHORT_RUN_STEPS)
         (path,) = Path(folder).rglob("perfetto_trace.json.gz")
         events = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
     about = [e for e in events if e.get("name") == "process_name"]
@@ -270,9 +284,9 @@ def kernels(run) -> dict:
     on_gpu = [e for e in events if "dur" in e and "GPU" in names.get(e.get("pid"), "")]
     total = Counter()
     for event in on_gpu:
-        total[event["name"]] += event["dur"] / FEW
+        total[event["name"]] += event["dur"] / SHORT_RUN_STEPS
     return {
-        "events": len(on_gpu) / FEW,
+        "events": len(on_gpu) / SHORT_RUN_STEPS,
         "microseconds": {k: round(v, 1) for k, v in total.most_common(40)},
     }
 
@@ -282,7 +296,9 @@ def operations(parameters: int, vocabulary: int) -> float:
 
     The position embeddings take none.
     """
-    T, d, L, B = (LARGE[k] for k in ("context", "size", "n_layers", "batch_size"))
+    T, d, L, B = (
+        GPU_SETTINGS[k] for k in ("context", "size", "n_layers", "batch_size")
+    )
     return (6 * (parameters - T * d) + 12 * L * d * T) * T * B
 
 
@@ -294,7 +310,7 @@ def serve(side: str) -> None:
         say(json.dumps(learn_to_the_bar()))
         return
     run = ours() if side == "ours" else peer(side)
-    run(FEW), run(MORE)
+    run(SHORT_RUN_STEPS), run(LONG_RUN_STEPS)
     say(json.dumps({"ready": True}))
     for line in sys.stdin:
         steps = int(line)
@@ -346,8 +362,10 @@ def on_gpu(out: Path | None, steps_only: bool) -> dict:
     best, losses = dict.fromkeys(sides, np.inf), {}
     for _ in range(ROUNDS):
         for name, side in sides.items():
-            few, more = side.run(FEW), side.run(MORE)
-            step = (more["seconds"] - few["seconds"]) / (MORE - FEW)
+            few, more = side.run(SHORT_RUN_STEPS), side.run(LONG_RUN_STEPS)
+            step = (more["seconds"] - few["seconds"]) / (
+                LONG_RUN_STEPS - SHORT_RUN_STEPS
+            )
             best[name], losses[name] = min(best[name], step), more["loss"]
             say(f"{name}: {1e3 * step:.3f} ms a step, loss {more['loss']:.3f}")
     say(json.dumps(sides["ours"].run(0), indent=2))
@@ -372,7 +390,7 @@ def on_gpu(out: Path | None, steps_only: bool) -> dict:
     trained.close()
     work = operations(found["training"]["parameters"], vocabulary)
     found |= {f"{s}_mfu": work / best[s] / PEAK for s in ("ours", "peer")}
-    found |= {"asked_loss": LARGE_LOSS, "asked_seconds": LARGE_SECONDS}
+    found |= {"asked_loss": GPU_LOSS, "asked_seconds": GPU_SECONDS}
     say(f"all took {time.perf_counter() - start:.0f} s")
     return found
 

@@ -23,7 +23,7 @@ import pytest
 from budgets import processor_time
 from ledger import ROOT
 
-LONG = (
+SLOW_PAGES = (
     "attention",
     "autodiff",
     "image-networks",
@@ -100,7 +100,7 @@ def run_page(page: str) -> dict[int, float]:
             p.relative_to(ROOT).as_posix(),
             marks=[
                 *[pytest.mark.optimised] * (p.stem in OPTIMISED),
-                *[pytest.mark.slow] * (p.stem in LONG),
+                *[pytest.mark.slow] * (p.stem in SLOW_PAGES),
             ],
         )
         for p in PAGES

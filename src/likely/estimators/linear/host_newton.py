@@ -223,9 +223,9 @@ def solution_of(rows: Rows, line: Line, intercept: bool, max_steps: int) -> Solu
     weight[rows.kept, 0] = line.b[: int(rows.kept.sum())]
     bias = jnp.asarray(line.b[-1:]) if intercept else None
     model: Any = Linear(jnp.asarray(weight), bias)
-    course = np.full(max_steps, np.nan)
-    course[0] = line.loss
-    trace = Trace(course, np.full(max_steps, np.nan), np.full(max_steps, np.nan))
+    losses = np.full(max_steps, np.nan)
+    losses[0] = line.loss
+    trace = Trace(losses, np.full(max_steps, np.nan), np.full(max_steps, np.nan))
     status = Status(
         np.asarray(GRADIENT), np.asarray(line.steps), np.asarray(line.gradient)
     )

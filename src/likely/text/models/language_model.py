@@ -376,16 +376,14 @@ class LanguageModel(Density):
         """The network and its training in a few lines."""
         check_is_fitted(self)
         losses = {k: np.ravel(v) for k, v in self.history_.items() if k != "rate"}
-        courses = [
-            f"{k} {v[0]:.4f} to {v[-1]:.4f}" for k, v in losses.items() if len(v)
-        ]
+        parts = [f"{k} {v[0]:.4f} to {v[-1]:.4f}" for k, v in losses.items() if len(v)]
         if "validation" in losses:
-            courses.append(f"lowest validation {np.nanmin(losses['validation']):.4f}")
+            parts.append(f"lowest validation {np.nanmin(losses['validation']):.4f}")
         count = len(stacked(self.phi_).solution.loss)
         return "\n".join([
             f"{count} x transformer of {self.n_layers} layers, {self.n_heads} heads, "
             f"size {self.size}: {self.n_parameters_:,} parameters",
             f"{self.vocabulary_} tokens, context {self.context_}",
-            f"nats per token: {', '.join(courses)}",
+            f"nats per token: {', '.join(parts)}",
             self.status_,
         ])  # fmt: skip

@@ -304,7 +304,7 @@ def _unscaled(evidence: _Rows) -> Float[Array, "q q"]:
 
 
 @lean_jit
-def _sandwich(evidence: _Rows, kind: str) -> Float[Array, "q q"]:
+def _sandwich(evidence: _Rows, kind: str) -> Float[Array | np.ndarray, "q q"]:
     gradient, hessian = _free(evidence)
     bread = inverse(information(evidence.A, hessian, evidence.w))
     A, k, p = evidence.A, hessian.shape[1], evidence.A.shape[1]
