@@ -35,7 +35,8 @@ SETTINGS = {
 
 def bits(model, X):
     """Every number that the fit has found, as far as predictions and counts show it."""
-    shown = getattr(model, "predict_proba", model.predict)(X)
+    names = ("predict_proba", "predict", "log_prob")
+    shown = next(getattr(model, n) for n in names if hasattr(model, n))(X)
     return shown, getattr(model, "n_iter_", None), str(getattr(model, "status_", ""))
 
 

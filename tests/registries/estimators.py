@@ -210,6 +210,8 @@ def rows_for(name: str, n: int = ROWS, d: int = COLUMNS) -> tuple[Any, Any]:
     if kind == "tags":
         X = rng.normal(size=(8, 4, 2))
         return X, (X[..., 0] > 0).astype(int)
+    if kind == "tokens":
+        return rng.integers(0, 5, (8, 6)), None
     X = rng.normal(size=(n, d))
     signal = X[:, 0] - X[:, 1] + 0.5 * rng.normal(size=n)
     if kind == "classes":
