@@ -44,6 +44,11 @@ class Watched(eqx.Module):
         self.notify(self.layer, X, options)
         return self.layer(X, **options)
 
+    @property
+    def cross(self) -> Any:
+        """The cross-attention of the layer, or None."""
+        return getattr(self.layer, "cross", None)
+
 
 def is_attention(node: Any) -> bool:
     """Whether a part of a model is a transformer layer, or attention outside of one."""
