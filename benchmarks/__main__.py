@@ -23,6 +23,8 @@ MODULES = (
     "layers",
     "convolution",
     "sequences",
+    "tokenizers",
+    "word_vectors",
     "autodiff",
     "startup",
 )

@@ -29,9 +29,11 @@ SLOW_PAGES = (
     "image-networks",
     "language-models",
     "networks",
+    "prompting",
     "sequences",
     "solvers-exact",
     "training",
+    "transfer-learning",
     "transformers",
 )
 """Pages with many programs to compile: the slow tests run them."""

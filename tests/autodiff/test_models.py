@@ -47,8 +47,8 @@ PRIORS = {
 }
 SURROGATES = ("hinge", "logistic", "zero_one")
 OTHER = (
-    "AbstractPrior", "FirthLikelihood", "NegativeLogLikelihood", "PositionLikelihood",
-    "SurrogateLoss", "margin",
+    "AbstractPrior", "Consistency", "FirthLikelihood", "NegativeLogLikelihood",
+    "PositionLikelihood", "ReconstructionError", "SurrogateLoss", "margin",
 )  # fmt: skip
 
 OF_SEQUENCES = {

@@ -27,6 +27,7 @@ from likely import (
     solvers,
 )
 from likely.base.training.members import Patience
+from likely.base.training.regimes import Regime
 from likely.core.linalg import LeastSquaresFit, Regression
 from likely.core.moments import Moments
 from likely.core.precision import to_numpy
@@ -69,7 +70,12 @@ from likely.solvers.second_order.lagrangian import LagrangeNewton
 from likely.solvers.second_order.stationary import StationaryPoint, step_forecast
 from likely.solvers.second_order.steepest_descent import SteepestDescent
 from likely.text.models.learner import Unscaled
+from likely.text.models.masked_token import MaskedToken
 from likely.text.models.next_token import NextToken
+from likely.text.models.supervised.text_predictor import ReadText
+from likely.text.models.supervised.text_tagger import ReadWords
+from likely.text.models.token_lists import TokenLists
+from likely.text.models.translation import Translation
 from likely.typing import Batch, Solution, Status, Trace
 from likely.workbench.target import Target
 from likely.workbench.unseen import KnownLevels
@@ -79,6 +85,7 @@ X = rng.normal(size=(20, 3))
 Y = X @ np.array([1.0, -2.0, 0.5]) + rng.normal(size=20)
 LABELS = np.where(Y + rng.normal(size=20) > 0, "yes", "no")
 WORDS = LABELS[:, None].astype(object)
+TEXTS = [f"{word} {i}" for i in range(12) for word in ("good", "bad")]
 ONES = np.ones(3, np.float32)
 BATCH = Batch(X.astype(np.float32), Y.astype(np.float32), np.ones(20, np.float32))
 
@@ -227,6 +234,19 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         lk.CNNRegressor(),
         lk.ResNetClassifier(network=models.resnet8()),
         lk.UNetSegmenter(),
+    ],
+    "few labels": lambda: [
+        lk.PseudoLabels(lk.GaussianNB(), 0.9).fit(
+            X, np.where(X[:, 0] > 1, -1, 1 * (Y > 0))
+        ),
+        lk.ConsistencyTraining(lk.MLPClassifier((3,)), strong=layers.ColumnNoise(0.1)),
+        lk.AutoencoderFeatures(2, (3,), max_iter=2).fit(X),
+        lk.MaskedPretraining(lk.MLPClassifier((3,), trainable=layers.LowRank(2))),
+        Regime.of(("low_rank", 4)),
+        layers.Adapted(
+            Dense(2, 3, key=jax.random.key(0)),
+            layers.Adapter(3, 1, key=jax.random.key(1)),
+        ),
     ],
     "networks of sequences": lambda: [
         lk.SequenceClassifier("gru"),
@@ -428,6 +448,31 @@ OBJECTS: dict[str, Callable[[], Any]] = {
             "bfloat16",
         ),
         Unscaled(),
+        lk.MaskedLanguageModel(1, 2, 8),
+        MaskedToken(
+            {"size": 4, "n_layers": 1, "n_heads": 2, "context": 3},
+            5,
+            pairs=True,
+            key=jax.random.key(0),
+        ),
+    ],
+    "estimators of texts": lambda: [
+        lk.TextClassifier("linear").fit(TEXTS, np.arange(24) % 2),
+        lk.TextRegressor("linear").fit(TEXTS, np.arange(24.0)),
+        lk.TextTagger("linear").fit(
+            [text.split() for text in TEXTS], [["B-A", "O"]] * 24
+        ),
+        ReadText(lk.WordTokenizer().fit(TEXTS), lk.SequenceClassifier(), 9),
+        ReadWords(None, lk.SequenceTagger()),
+        evaluate.span_scores([["B-A", "O"]], [["B-A", "O"]]),
+    ],
+    "sequence to sequence": lambda: [
+        lk.Seq2Seq(1, tokenizer="words", method="beam"),
+        Translation(
+            models.EncoderDecoder(5, 6, 4, 1, 2, context=3, key=jax.random.key(1))
+        ),
+        TokenLists(("a", "b")),
+        TokenLists((0, 7)),
     ],
     "objective of positions": lambda: objectives.PositionLikelihood(
         objectives.NegativeLogLikelihood(

@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from registries.estimators import ESTIMATORS, parameters, rows_for
+from registries.estimators import ESTIMATORS, FROM_TEXTS, parameters, rows_for
 
 import likely as lk
 
@@ -15,7 +15,12 @@ def takes_callbacks(name):
     return "callbacks" in inspect.signature(ESTIMATORS[name].make().fit).parameters
 
 
-NAMES = [name for name in ESTIMATORS if takes_callbacks(name)]
+NAMES = [
+    name
+    for name, entry in ESTIMATORS.items()
+    if takes_callbacks(name) and entry.kind not in FROM_TEXTS
+]
+"""Those of texts have a network only where it is better than a linear model."""
 SLOW = {
     "network, classes",
     "convolutional network",
@@ -23,6 +28,7 @@ SLOW = {
     "residual network",
     "segmentation",
     "sequence network, classes",
+    "consistency training of a network",
 }
 """Networks that are trained as the others are."""
 SETTINGS = {
@@ -35,7 +41,7 @@ SETTINGS = {
 
 def bits(model, X):
     """Every number that the fit has found, as far as predictions and counts show it."""
-    names = ("predict_proba", "predict", "log_prob")
+    names = ("predict_proba", "predict", "log_prob", "transform")
     shown = next(getattr(model, n) for n in names if hasattr(model, n))(X)
     return shown, getattr(model, "n_iter_", None), str(getattr(model, "status_", ""))
 

@@ -24,7 +24,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 TRANSFORMERS = [n for n, e in ESTIMATORS.items() if e.kind == "columns"]
 DENSITIES = [n for n, e in ESTIMATORS.items() if e.kind == "density"]
-OF_ROWS = [n for n, e in ESTIMATORS.items() if e.kind not in ("series", "tokens")]
+NO_ROWS = ("series", "tokens", "texts")
+OF_ROWS = [n for n, e in ESTIMATORS.items() if e.kind not in NO_ROWS]
 PREDICTORS = [n for n in OF_ROWS if n not in TRANSFORMERS + DENSITIES]
 WITH_DISTRIBUTION = [n for n in PREDICTORS if ESTIMATORS[n].distribution]
 N_THREADS = 8
@@ -74,7 +75,7 @@ def test_predictors_have_the_face_of_predictors(name):
     for method in ("fit", "predict", "score", "save"):
         assert callable(getattr(model, method))
     expected = {"predict_dist", "nll"}
-    if entry.kind in ("images", "tags") or is_classifier(model):
+    if entry.kind in ("images", "tags", "word labels") or is_classifier(model):
         expected |= {"predict_proba", "predict_log_proba", "predict_set"}
     else:
         expected |= {"predict_interval"}

@@ -4,7 +4,8 @@
 or "classes" from the columns of a table, "columns" (a transformer) or the "density" of rows.
 Those of kind "images" and "tags" (sequences with a label for each position) take no table, so
 that scikit-learn's checks that fit a table leave them out; nor do the one that continues a
-"series" and the one of "tokens".
+"series", the one of "tokens" and those that turn "texts" into tokens. "text classes", "text
+numbers" and "word labels" are learned from texts.
 
 An entry that is `slow`, with the reason, runs with `--slow` only (`make test-slow`).
 """
@@ -61,6 +62,7 @@ ASSIGNED = dict.fromkeys(
     (WEIGHTS, SPARSE_WEIGHTS),
     "a row of weight 2 is assigned to one random fold, the row twice to two",
 )
+UNLABELLED = {"check_classifiers_classes": "-1 is a row without a label, no class"}
 SETTLED = {"alpha": 1.0, "max_iter": 300, "tol": 1e-9}
 COLUMN = {  # the columns of a table as the rows of an image that is one pixel wide
     "image_shape": (-1, 1),
@@ -69,7 +71,9 @@ COLUMN = {  # the columns of a table as the rows of an image that is one pixel w
 }
 BRIEF = {"solver": "adam", "learning_rate_init": 0.05, "max_iter": 60}
 TRAINED_ALIKE = "it is compiled and trained as the other networks of sequences are"
-NOT_TABLES = ("images", "tags", "series", "tokens")
+FROM_TEXTS = ("text classes", "text numbers", "word labels")
+"""What is learned from texts."""
+NOT_TABLES = ("images", "tags", "series", "tokens", "texts", *FROM_TEXTS)
 """Kinds whose rows are not those of a table."""
 ESTIMATORS = {
     "null model": Entry(lk.NullRegressor, "numbers"),
@@ -130,6 +134,28 @@ ESTIMATORS = {
     ),
     "forecast": Entry(lambda: lk.Forecaster(3, architecture="linear"), "series"),
     "language model": Entry(lambda: lk.LanguageModel(1, 1, 4, max_iter=2), "tokens"),
+    "characters as tokens": Entry(lk.CharacterTokenizer, "texts"),
+    "words as tokens": Entry(lk.WordTokenizer, "texts"),
+    "bytes as tokens": Entry(lk.ByteTokenizer, "texts"),
+    "byte pairs as tokens": Entry(lambda: lk.BytePairTokenizer(300), "texts"),
+    "word vectors": Entry(lambda: lk.WordVectors(4, method="pmi"), "texts"),
+    "masked language model": Entry(
+        lambda: lk.MaskedLanguageModel(1, 1, 4, max_iter=2), "texts"
+    ),
+    "text to text": Entry(lambda: lk.Seq2Seq(1, 1, 4, max_iter=2), "texts"),
+    "counts of words": Entry(lk.CountVectorizer, "texts"),
+    "tf-idf of words": Entry(lk.TfidfVectorizer, "texts"),
+    "classes of texts": Entry(lambda: lk.TextClassifier("linear"), "text classes"),
+    "numbers of texts": Entry(lambda: lk.TextRegressor("linear"), "text numbers"),
+    "labels of words": Entry(lambda: lk.TextTagger("linear"), "word labels"),
+    "network of texts": Entry(
+        lambda: lk.TextClassifier("rnn", 2, max_iter=2),
+        "text classes",
+        slow=TRAINED_ALIKE,
+    ),
+    "network of words": Entry(
+        lambda: lk.TextTagger("rnn", 2, max_iter=2), "word labels", slow=TRAINED_ALIKE
+    ),
     "vision transformer network": Entry(
         lambda: lk.VisionTransformerClassifier(
             4, 1, n_heads=1, image_shape=(-1, 1), alpha=3.0, max_iter=20
@@ -153,6 +179,19 @@ ESTIMATORS = {
     "nystroem features": Entry(lambda: lk.Nystroem(n_components=5), "columns"),
     "frozen features": Entry(  # of a network that takes any number of columns
         lambda: lk.FrozenFeatures(Chain(jnp.tanh, jnp.tanh)), "columns"
+    ),
+    "autoencoder features": Entry(
+        lambda: lk.AutoencoderFeatures(2, (3,), max_iter=20),
+        "columns",
+        fails=dict.fromkeys(
+            (WEIGHTS, SPARSE_WEIGHTS), "it is trained in float32: equal up to rounding"
+        ),
+    ),
+    "masked pretraining": Entry(
+        lambda: lk.MaskedPretraining(lk.MLPRegressor((3,)), max_iter=5),
+        "columns",
+        slow="it is compiled and trained as autoencoder features are",
+        fails=ASSIGNED,
     ),
     "density": Entry(lk.FamilyDensity, "density"),
     "ensemble": Entry(
@@ -183,6 +222,23 @@ ESTIMATORS = {
     "smoothed votes": Entry(
         lambda: lk.SmoothedClassifier(lk.KNeighborsClassifier(3), votes=3), "classes"
     ),
+    "pseudo-labels": Entry(
+        lambda: lk.PseudoLabels(lk.GaussianNB()),
+        "classes",
+        fails=UNLABELLED
+        | {
+            "check_non_transformer_estimators_n_iter": (
+                "where all rows have a label there are no rounds"
+            )
+        },
+    ),
+    "consistency training of a network": Entry(
+        lambda: lk.ConsistencyTraining(
+            lk.MLPClassifier((2,), max_iter=60, alpha=0.1), random_state=0
+        ),
+        "classes",
+        fails=UNLABELLED,
+    ),
     "hurdle": Entry(
         lambda: lk.HurdleTarget(lk.NullClassifier(), lk.GammaRegressor(0.1)),
         "nonnegative",
@@ -212,6 +268,11 @@ def rows_for(name: str, n: int = ROWS, d: int = COLUMNS) -> tuple[Any, Any]:
         return X, (X[..., 0] > 0).astype(int)
     if kind == "tokens":
         return rng.integers(0, 5, (8, 6)), None
+    if kind == "texts":
+        texts = ["a b c", "b a", "c c a b", "a", "b c a b", "c", "a a b", "b"]
+        return texts, texts[::-1]
+    if kind in FROM_TEXTS:
+        return _texts_for(rng, kind, n)
     X = rng.normal(size=(n, d))
     signal = X[:, 0] - X[:, 1] + 0.5 * rng.normal(size=n)
     if kind == "classes":
@@ -221,6 +282,16 @@ def rows_for(name: str, n: int = ROWS, d: int = COLUMNS) -> tuple[Any, Any]:
     if kind == "nonnegative":
         return X, np.where(signal > -0.5, np.exp(0.5 * signal), 0.0)
     return X, np.exp(0.5 * signal) if kind == "positive" else signal
+
+
+def _texts_for(rng: Any, kind: str, n: int) -> tuple[Any, Any]:
+    """Texts of five words, and what follows from how many of them are "good"."""
+    words = rng.choice(["good", "bad", "old", "dog", "Ulm"], (n, 5))
+    if kind == "word labels":
+        return words, np.where(words == "Ulm", "B-LOC", "O")
+    good = (words == "good").sum(1) + 0.5 * rng.normal(size=n)
+    X = np.array([" ".join(row) for row in words], object)
+    return X, good if kind == "text numbers" else np.digitize(good, [0.7, 1.5])
 
 
 MIN_CHECKS = 60

@@ -175,6 +175,10 @@ LAYERS: dict[str, Example] = {
         36,
         out=(4,),
     ),
+    "adapter": Example(lambda k: l.Adapter(D, 2, key=k), D * 2 + 2 + 2 * D + D),
+    "adapted": Example(
+        lambda k: l.Adapted(l.BatchNorm(D), l.Adapter(D, 2, key=k)), 2 * D + 32
+    ),
     "mixed precision, float32": Example(
         lambda k: l.MixedPrecision(l.Dense(D, 4, key=k), "float32"),
         28,

@@ -284,8 +284,6 @@ def test_gradients_of_an_embedding_by_a_product():
         (np.zeros((0, 3), int), "X is empty"),
         ([[], []], "sequence 0 of X is empty"),
         ([[0, 1], []], "sequence 1 of X is empty; leave it out"),
-        (["to", "be"], "X is text; give tokens"),
-        ("to be", "X is text"),
         (np.zeros((2, 2, 2), int), "shape .2, 2, 2.; give a stream"),
         ([[[0], [1]]], "sequence 0 of X has shape .2, 1."),
         ([0, 1, -2], "has -2 at position 2; tokens are whole numbers"),
@@ -323,6 +321,8 @@ def test_settings_without_meaning_are_refused(settings, sentence):
 
 def test_what_a_fitted_model_refuses(markov):
     for call, sentence in (
+        (lambda: markov.log_prob(["to", "be"]), "X is text; give tokens"),
+        (lambda: markov.generate("to be"), "prompt is text; give tokens"),
         (lambda: markov.log_prob([0, 1, 7]), "X has the token 7 at position 2"),
         (lambda: markov.perplexity([[0], [9]]), "sequence 1 of X has the token 9"),
         (lambda: markov.generate([0, 5], 3), "prompt has the token 5 at position 1"),

@@ -8,7 +8,8 @@ from sklearn.linear_model import RidgeCV
 import likely as lk
 from likely.evaluate import paired_difference
 from likely.preprocess import TableEncoder
-from likely.workbench.candidates import CANDIDATES, Problem
+from likely.workbench.candidates import CANDIDATES
+from likely.workbench.problem import Problem
 
 FAMILIES = {
     "real": "normal",

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from likely.workbench import costs
-from likely.workbench.candidates import Problem, candidates_for
+from likely.workbench.candidates import candidates_for
 from likely.workbench.plan import Plan, plan_for, planned, shortened
+from likely.workbench.problem import Problem
 from likely.workbench.spec import Spec
 from likely.workbench.table import prepare, read
 

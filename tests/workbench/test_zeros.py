@@ -8,11 +8,12 @@ import pytest
 
 from likely.core.checks import InputError
 from likely.workbench import scoring
-from likely.workbench.candidates import CANDIDATES, Problem, candidates_for
+from likely.workbench.candidates import CANDIDATES, candidates_for
 from likely.workbench.ladder import Ladder
 from likely.workbench.means import absurd_means, better_mean, eligible
 from likely.workbench.measures.comparison import compared
 from likely.workbench.model import TableModel
+from likely.workbench.problem import Problem
 from likely.workbench.spec import Spec
 from likely.workbench.table import prepare, read
 from likely.workbench.target import _kind

@@ -50,6 +50,35 @@ def _uniform(y: Any) -> Any:
     )
 
 
+def missing_labels(y: Any) -> np.ndarray:
+    """(n,) booleans: the rows without a label, which hold −1, None or NaN.
+
+    In an array of texts −1 is the text "-1", as NumPy makes it of `["a", -1]`.
+    """
+    found = np.asarray(y)
+    if found.dtype == object:
+        return np.array([_is_missing(label) for label in found.ravel()], bool)
+    if found.dtype.kind in "US":
+        return found == np.array("-1", found.dtype)
+    if found.dtype.kind not in "iuf":
+        return np.zeros(found.shape, bool)
+    if np.isinf(found).any():
+        row = int(np.argmax(np.isinf(found)))
+        raise InputError(
+            f"Input y contains infinity, in row {row}; give a class, or -1 for a row without a "
+            "label."
+        )
+    return (found == -1) | np.isnan(found)
+
+
+def _is_missing(label: Any) -> bool:
+    if label is None or type(label).__name__ == "NAType":  # pandas
+        return True
+    if isinstance(label, Real) and not isinstance(label, bool | np.bool):
+        return bool(label == -1 or label != label)
+    return isinstance(label, str) and label == "-1"
+
+
 def codes_of(y: Any, classes: np.ndarray, name: str = "y_val") -> np.ndarray:
     """The codes of other rows' labels; labels that the fit did not have are refused.
 

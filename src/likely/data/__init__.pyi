@@ -15,6 +15,21 @@ from .classes import (
     separable as separable,
     spirals as spirals,
 )
+from .corpora.date_formats import date_formats as date_formats
+from .corpora.grammar import (
+    Grammar as Grammar,
+    english_grammar as english_grammar,
+)
+from .corpora.reviews import reviews as reviews
+from .corpora.templates import (
+    Fact as Fact,
+    Templates as Templates,
+    templates as templates,
+)
+from .corpora.word_families import (
+    WordFamilies as WordFamilies,
+    word_families as word_families,
+)
 from .curves import (
     correlated as correlated,
     counts as counts,
@@ -51,6 +66,7 @@ from .schema import (
     Schema as Schema,
 )
 from .series import signals as signals
+from .speeches import speakers as speakers
 from .table_file import (
     TableFile as TableFile,
     open_table as open_table,

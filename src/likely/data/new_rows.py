@@ -80,7 +80,10 @@ def _reading(kind: pa.DataType) -> str:
 
 
 def read_new(
-    source: Any, schema: Schema, levels: Mapping[str, Sequence[str]] | None = None
+    source: Any,
+    schema: Schema,
+    levels: Mapping[str, Sequence[str]] | None = None,
+    texts: Sequence[str] = (),
 ) -> pa.Table:
     """The columns of a schema in new rows, each cell read by the schema.
 
@@ -88,11 +91,12 @@ def read_new(
         source: a file, or whatever `to_arrow` takes.
         schema: of the rows that a model was fitted to.
         levels: the categories that were seen in each column.
+        texts: columns of text that are read beside those that are always used.
 
     Raises:
         InputError: names the row, the column and the cell that cannot be read.
     """
-    used = [column for column in schema if column.used]
+    used = [column for column in schema if column.used or column.name in texts]
     text = {column.name for column in used if column.reading == "text"}
     if isinstance(source, str | PathLike | bytes):
         frame = _file(source, [column.name for column in used])

@@ -5,7 +5,7 @@
     code        whole numbers that name something: 101, 205, 307
     category    text values from a list
     date        a day, or a timestamp
-    text        prose, or anything that no encoder can use
+    text        prose, of which encoders use the words where they are told to
 
 A column may also be constant, or an identifier (a name or number of the rows, or of
 entities that have several rows): neither says anything about other rows. Kinds are
@@ -54,6 +54,11 @@ class Column:
     def used(self) -> bool:
         """Whether encoders use it."""
         return not (self.constant or self.identifier or self.kind == "text")
+
+    @property
+    def prose(self) -> bool:
+        """Whether it is text whose words may say something about other rows."""
+        return self.kind == "text" and not (self.constant or self.identifier)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -33,6 +33,13 @@ from .feature_maps import (
     filters as filters,
     maximal_input as maximal_input,
 )
+from .recall import (
+    Recall as Recall,
+    RecallAblation as RecallAblation,
+    factual_recall as factual_recall,
+    neuron_ablation as neuron_ablation,
+    recall_ablation as recall_ablation,
+)
 from .regions import (
     Pieces as Pieces,
     Region as Region,

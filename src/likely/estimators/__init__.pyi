@@ -50,6 +50,7 @@ from .neighbors.nearest import (
     KNeighborsClassifier as KNeighborsClassifier,
     KNeighborsRegressor as KNeighborsRegressor,
 )
+from .networks.autoencoder import AutoencoderFeatures as AutoencoderFeatures
 from .networks.mlp import MLPClassifier as MLPClassifier, MLPRegressor as MLPRegressor
 from .sequence.forecaster import Forecaster as Forecaster
 from .sequence.sequences import (
@@ -74,8 +75,11 @@ from .wrappers.bagging import (
     BaggingRegressor as BaggingRegressor,
 )
 from .wrappers.bounded_target import BoundedTarget as BoundedTarget
+from .wrappers.consistency import ConsistencyTraining as ConsistencyTraining
 from .wrappers.count_target import CountTarget as CountTarget
 from .wrappers.frozen import FrozenFeatures as FrozenFeatures
 from .wrappers.hurdle_target import HurdleTarget as HurdleTarget
 from .wrappers.log_target import LogTarget as LogTarget
+from .wrappers.masked_pretraining import MaskedPretraining as MaskedPretraining
+from .wrappers.pseudo_labels import PseudoLabels as PseudoLabels
 from .wrappers.smoothed import SmoothedClassifier as SmoothedClassifier

@@ -50,6 +50,13 @@ from .scores import (
     ranked_probability as ranked_probability,
     squared_error as squared_error,
 )
+from .spans import (
+    SpanScores as SpanScores,
+    span_f1 as span_f1,
+    span_labels as span_labels,
+    span_scores as span_scores,
+    spans_of as spans_of,
+)
 from .splits import (
     Folds as Folds,
     Split as Split,

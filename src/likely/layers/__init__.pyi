@@ -11,9 +11,14 @@ from .attention.positions import (
 from .attention.scores import attention as attention
 from .attention.transformer import TransformerLayer as TransformerLayer
 from .augmentation.augmentation import Augmentation as Augmentation
+from .augmentation.columns import ColumnNoise as ColumnNoise
 from .augmentation.warp import (
     affine as affine,
     warp as warp,
+)
+from .composition.adapted import (
+    Adapted as Adapted,
+    Adapter as Adapter,
 )
 from .composition.chain import (
     Chain as Chain,
@@ -83,3 +88,4 @@ from .units.initializers import (
     ZeroInit as ZeroInit,
     initializer as initializer,
 )
+from .units.low_rank import LowRank as LowRank

@@ -1,3 +1,4 @@
+from .consistency import Consistency as Consistency
 from .firth import FirthLikelihood as FirthLikelihood
 from .nll import NegativeLogLikelihood as NegativeLogLikelihood
 from .positions import PositionLikelihood as PositionLikelihood
@@ -8,6 +9,7 @@ from .priors import (
     LaplacePrior as LaplacePrior,
     NormPrior as NormPrior,
 )
+from .reconstruction import ReconstructionError as ReconstructionError
 from .surrogates import (
     SurrogateLoss as SurrogateLoss,
     hinge as hinge,

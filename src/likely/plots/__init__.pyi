@@ -6,6 +6,7 @@ from .dependence import dependence as dependence
 from .history import history as history
 from .images import images as images
 from .importances import importances as importances
+from .map import map as map
 from .margin import margin as margin
 from .partial_effects import partial_effects as partial_effects
 from .path import path as path
@@ -16,3 +17,4 @@ from .scaling_study import scaling_study as scaling_study
 from .signal_profile import signal_profile as signal_profile
 from .trace import trace as trace
 from .tree import tree as tree
+from .vocabulary_study import vocabulary_study as vocabulary_study

@@ -1,4 +1,4 @@
-"""The columns of a table as a table encoder reads them: numbers, dates, categories."""
+"""The columns of a table as a table encoder reads them: numbers, dates, categories, text."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -7,7 +7,14 @@ import numpy as np
 import pyarrow as pa
 
 from likely.core.checks import InputError
-from likely.data.columns import Levels, as_levels, as_numbers, as_timestamps
+from likely.data.columns import (
+    Levels,
+    as_levels,
+    as_numbers,
+    as_timestamps,
+    is_text,
+    strings,
+)
 from likely.data.schema import Schema, unknown_column
 from likely.preprocess.date_parts import DateParts
 from likely.preprocess.levels import MISSING, UNKNOWN, codes_among
@@ -19,24 +26,31 @@ class TableColumns(NamedTuple):
     numbers: list[str]
     dates: list[str]
     categories: list[str]
+    texts: list[str] = []
 
     @classmethod
-    def of(cls, schema: Schema) -> "TableColumns":
-        """The columns of a schema that can be used, by their kind."""
+    def of(cls, schema: Schema, texts: Sequence[str] = ()) -> "TableColumns":
+        """The columns of a schema that can be used, by their kind.
+
+        Args:
+            schema: of the table.
+            texts: columns of text whose words are used.
+        """
         used = [column for column in schema if column.used]
-        if not used:
+        if not used and not texts:
             why = "; ".join(f"{c.name!r} {c.kind}: {c.reason}" for c in schema)
             raise InputError(f"no column can be used ({why}); set kinds=.")
         return cls(
             [column.name for column in used if column.kind in {"number", "boolean"}],
             [column.name for column in used if column.kind == "date"],
             [column.name for column in used if column.kind in {"code", "category"}],
+            list(texts),
         )
 
     def check(self, table: pa.Table) -> None:
         """Refuse a table that lacks a column, and name the most similar one it has."""
         known = set(table.column_names)
-        for name in (*self.numbers, *self.dates, *self.categories):
+        for name in (*self.numbers, *self.dates, *self.categories, *self.texts):
             if name not in known:
                 raise InputError(unknown_column(name, table.column_names))
 
@@ -65,6 +79,14 @@ class TableColumns(NamedTuple):
         self.check(table)
         return [as_levels(table[name], name) for name in self.categories]
 
+    def read_texts(self, table: pa.Table) -> list[list[str]]:
+        """The texts of each column of text, empty where they are missing."""
+        self.check(table)
+        return [
+            [text or "" for text in strings(table[name]).to_pylist()]
+            for name in self.texts
+        ]
+
     def count(
         self, table: pa.Table, seen: Sequence[list[str]]
     ) -> dict[str, dict[str, int]]:
@@ -84,3 +106,9 @@ class TableColumns(NamedTuple):
                 "unseen": int((codes == UNKNOWN).sum()),
             }
         return counts
+
+
+def text_columns(schema: Schema, table: pa.Schema) -> tuple[str, ...]:
+    """The columns of prose, which hold text and no lists or bytes."""
+    prose = [column.name for column in schema if column.prose]
+    return tuple(name for name in prose if is_text(table.field(name).type))

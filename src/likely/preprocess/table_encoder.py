@@ -5,7 +5,7 @@
     date        year, month, weekday, ..., then like numbers
     code        as a category
     category    one-hot; or ordinal, or the mean target
-    text        left out, like constants and identifiers
+    text        left out, like constants and identifiers; or a column for each word
 
 Indicator columns mark where numbers were missing. Everything is learned from the rows
 that have weight, chunk by chunk, so a file may be larger than memory.
@@ -17,6 +17,7 @@ from typing import Any, no_type_check
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from likely.core.checks import InputError
@@ -29,7 +30,7 @@ from likely.preprocess.levels import Tally, codes_among, tally
 from likely.preprocess.one_hot_encoder import OneHotEncoder
 from likely.preprocess.ordinal_encoder import OrdinalEncoder
 from likely.preprocess.statistics import ColumnMoments, column_moments, deviation
-from likely.preprocess.table_columns import TableColumns
+from likely.preprocess.table_columns import TableColumns, text_columns
 from likely.preprocess.target_encoder import TargetEncoder
 from likely.preprocess.transformer import AbstractTransformer
 
@@ -40,7 +41,7 @@ class TableEncoder(AbstractTransformer):
     """Encodes frames and files as an array of numbers, guided by a `Schema`.
 
     The array has no NaN. Names are those of the columns, or `sold_year` for a part of a
-    date, `age_missing` for an indicator and `town_Bern` for a category.
+    date, `age_missing` for an indicator, `town_Bern` for a category and `review_good` for a word.
 
     Args:
         schema: the kinds of the columns; inferred in `fit` where None.
@@ -50,6 +51,9 @@ class TableEncoder(AbstractTransformer):
             categories share one.
         scale: whether numbers and parts of dates are scaled.
         add_indicator: whether indicator columns mark where numbers were missing.
+        text: what makes columns of each column of text, such as `TfidfVectorizer`; None leaves
+            them out. Where numbers are scaled, words are multiplied by the root of how many a
+            text has on average, so that one counts about as much as a category.
 
     Attributes:
         schema_: the schema in use.
@@ -62,7 +66,15 @@ class TableEncoder(AbstractTransformer):
         parts_: the fitted `DateParts`, or None.
         encoder_: the fitted encoder of the categories, or None.
         seen_: the categories that were seen in each feature.
+        texts_: the columns of text whose words are used.
+        vectorizers_: the fitted `text` of each.
+        text_scale_: what the words of each are multiplied by.
     """
+
+    text: Any
+    texts_: list[str]
+    vectorizers_: list[Any]
+    text_scale_: list[float]
 
     @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
@@ -74,6 +86,7 @@ class TableEncoder(AbstractTransformer):
         max_categories: int | None = 50,
         scale: bool = True,
         add_indicator: bool = True,
+        text: Any = None,
     ):
         self.schema = schema
         self.kinds = kinds
@@ -81,6 +94,14 @@ class TableEncoder(AbstractTransformer):
         self.max_categories = max_categories
         self.scale = scale
         self.add_indicator = add_indicator
+        self.text = text
+
+    @staticmethod
+    def __upgrade__(fields: dict) -> dict:
+        """What an encoder learned before texts had words."""
+        if "schema_" not in fields or "texts_" in fields:
+            return fields
+        return fields | {"texts_": [], "vectorizers_": [], "text_scale_": []}
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Learn from a pandas, polars or Arrow frame, or a `TableFile`."""
@@ -94,7 +115,8 @@ class TableEncoder(AbstractTransformer):
         targets = self._learn(X, y, sample_weight)
         out = self._encoded(X)
         if targets is not None:
-            out[:, -targets.shape[1] :] = targets
+            k = self._first_category()
+            out[:, k : k + targets.shape[1]] = targets
         return out
 
     def _transform(self, X: Any) -> np.ndarray:
@@ -119,10 +141,11 @@ class TableEncoder(AbstractTransformer):
         out = np.array(encoded)
         if self.encoder_ is not None:
             k = self._first_category()
-            out[:, k:] = 0.0
+            categories = out[:, k : self._first_word()]
+            categories[:] = 0.0
             pairs = zip(codes.T, self.seen_, strict=True)
             write = self.encoder_.writer([Levels(own, seen) for own, seen in pairs])
-            write_blocks(out[:, k:], write)
+            write_blocks(categories, write)
         return out
 
     def places(self) -> dict[str, list[int]]:
@@ -134,6 +157,8 @@ class TableEncoder(AbstractTransformer):
         names += [names[j] for j in np.flatnonzero(self.indicated_)]
         if self.encoder_ is not None:
             names += np.repeat(self.words_, self.encoder_.widths()).tolist()
+        for name, words in zip(self.texts_, self._text_words(), strict=True):
+            names += [name] * len(words)
         found: dict[str, list[int]] = {}
         for j, name in enumerate(names):
             found.setdefault(name, []).append(j)
@@ -147,7 +172,9 @@ class TableEncoder(AbstractTransformer):
         categories = []
         if self.encoder_ is not None:
             categories = list(self.encoder_.get_feature_names_out(self.words_))
-        return [*numbers, *indicators, *categories]
+        pairs = zip(self.texts_, self._text_words(), strict=True)
+        words = [f"{name}_{word}" for name, own in pairs for word in own]
+        return [*numbers, *indicators, *categories, *words]
 
     # Learning --------------------------------------------------------------------
 
@@ -159,6 +186,7 @@ class TableEncoder(AbstractTransformer):
         self._choose_columns(X, sample_weight)
         self._fit_dates(X, sample_weight)
         self._fit_blocks(X, sample_weight)
+        self._fit_texts(X, sample_weight)
         if self.categories != "target" or not self.words_:
             return None
         if y is None:
@@ -173,8 +201,14 @@ class TableEncoder(AbstractTransformer):
         if schema is None:
             schema = Schema.infer(X, sample_weight=sample_weight)
         self.schema_ = schema.with_kinds(self.kinds or {})
-        self.numbers_, self.dates_, self.words_ = TableColumns.of(self.schema_)
-        self.dropped_ = [column.name for column in self.schema_ if not column.used]
+        texts: list[str] = []
+        if self.text is not None:
+            chunk, _ = next(iter(weighted_chunks(X, sample_weight)))
+            texts = list(text_columns(self.schema_, chunk.schema))
+        columns = TableColumns.of(self.schema_, texts)
+        self.numbers_, self.dates_, self.words_, self.texts_ = columns
+        left = [column.name for column in self.schema_ if not column.used]
+        self.dropped_ = [name for name in left if name not in texts]
         self.feature_names_in_ = np.array(self.schema_.names, dtype=object)
         self.n_features_in_ = len(self.schema_)
 
@@ -184,6 +218,27 @@ class TableEncoder(AbstractTransformer):
             read = self._columns().read_dates
             chunks = weighted_chunks(X, sample_weight)
             self.parts_ = DateParts().fit_chunks(read(chunk) for chunk, _ in chunks)
+
+    def _fit_texts(self, X: Any, sample_weight: Any) -> None:
+        """Learn the words of each column of text."""
+        self.vectorizers_, self.text_scale_ = [], []
+        if not self.texts_:
+            return
+        read = self._columns().read_texts
+        chunks = [(read(chunk), w) for chunk, w in weighted_chunks(X, sample_weight)]
+        w = np.concatenate([w for _, w in chunks])
+        for j in range(len(self.texts_)):
+            texts = [text for columns, _ in chunks for text in columns[j]]
+            vectorizer: Any = clone(self.text)
+            try:
+                entries = vectorizer.fit_transform(texts, sample_weight=w)
+            except InputError:  # no word in enough texts
+                vectorizer, count = None, 1.0
+            else:
+                count = float(w @ np.diff(entries.indptr) / w.sum())
+            scale = max(count, 1.0) ** 0.5 if self.scale else 1.0
+            self.vectorizers_.append(vectorizer)
+            self.text_scale_.append(scale)
 
     def _fit_blocks(self, X: Any, sample_weight: Any) -> None:
         """Learn moments of the numbers and weights of the categories in one pass."""
@@ -229,23 +284,42 @@ class TableEncoder(AbstractTransformer):
     # Encoding --------------------------------------------------------------------
 
     def _columns(self) -> TableColumns:
-        return TableColumns(self.numbers_, self.dates_, self.words_)
+        return TableColumns(self.numbers_, self.dates_, self.words_, self.texts_)
 
     def _first_category(self) -> int:
         """The first column that encodes categories, after numbers and indicators."""
         return len(self.fill_) + int(self.indicated_.sum())
 
+    def _first_word(self) -> int:
+        """The first column that encodes a word of a text, after the categories."""
+        width = 0 if self.encoder_ is None else int(self.encoder_.widths().sum())
+        return self._first_category() + width
+
+    def _text_words(self) -> list[list[str]]:
+        """The words of each column of text that have a column."""
+        return [
+            [] if fitted is None else list(fitted.get_feature_names_out())
+            for fitted in self.vectorizers_
+        ]
+
     def _encoded(self, table: pa.Table) -> np.ndarray:
         columns = self._columns()
-        k = self._first_category()
-        width = 0 if self.encoder_ is None else int(self.encoder_.widths().sum())
-        out = np.zeros((len(table), k + width))
+        k, first = self._first_category(), self._first_word()
+        widths = [len(words) for words in self._text_words()]
+        out = np.zeros((len(table), first + sum(widths)))
         numbers = list(columns.read_numbers(table, self.parts_))
         writers = [self._number_writer(numbers)]
         if self.encoder_ is not None:
             write = self.encoder_.writer(columns.read_categories(table))
-            writers.append(lambda rows, block: write(rows, block[:, k:]))
+            writers.append(lambda rows, block: write(rows, block[:, k:first]))
         write_blocks(out, *writers)
+        texts = columns.read_texts(table)
+        parts = zip(self.vectorizers_, self.text_scale_, texts, widths, strict=True)
+        for vectorizer, scale, own, width in parts:
+            if width:
+                found = scale * vectorizer.transform(own)
+                out[:, first : first + width] = found.toarray()
+            first += width
         return out
 
     def _number_writer(self, columns: list[np.ndarray]) -> Writer:

@@ -4,9 +4,8 @@ A candidate builds an estimator for a problem, or says why it is left out. Sizes
 from (n, d) and the table of `costs`, never from the clock.
 """
 
-import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +16,9 @@ from likely.estimators.linear.penalty import MIN_LOGIT_PRECISION
 from likely.estimators.linear.survival import FAMILIES as SURVIVAL_FAMILIES
 from likely.families import Censored
 from likely.preprocess import NaturalSpline
+from likely.solvers import LBFGS
 from likely.workbench import costs
-from likely.workbench.target import CLASS_KINDS
+from likely.workbench.problem import GLMS, Candidate, Problem
 
 MIN_ROWS_FOR_SCALE = 1000
 """The fewest rows from which boosting learns a scale for each row."""
@@ -36,81 +36,12 @@ MIN_ROWS_PER_LEVEL = 50
 """Forests split categories with so many rows for each level as sets, others by order."""
 MAX_PRECISION = 1e3
 """1/variance under the strongest prior of coefficients that penalised models try."""
-NUMBERS = ("real", "positive", "nonnegative", "count", "survival")
-CLASSES = CLASS_KINDS
-GLMS = {
-    "poisson": "PoissonRegressor",
-    "negative_binomial": "NegativeBinomialRegressor",
-    "gamma": "GammaRegressor",
-}
 ABOVE_ZERO = {
     "hurdle_lognormal": "lognormal",
     "hurdle_gamma": "gamma",
     "tweedie": "gamma",
 }
 """The family of what is above zero, for each family of numbers with exact zeros."""
-
-
-class Problem(NamedTuple):
-    """The properties of the data and the settings that an estimator is built for."""
-
-    kind: str
-    """The kind of the target."""
-    family: str
-    n: int
-    """The number of rows."""
-    d: int
-    """The number of columns after encoding."""
-    effort: str
-    seed: int
-    categories: tuple[int, ...] = ()
-    """The columns of the ordinal encoding that are categories."""
-    classes: int = 0
-    """The number of classes of the target; 0 for numbers."""
-    spread: float = 1.0
-    """The standard deviation of the target, or of its logarithm where it is positive."""
-    zeros: int = 0
-    """The number of rows with a target of zero, where zero has a probability."""
-    share: float = 1.0
-    """The share of the budget of the candidate that this fit may take."""
-    levels: tuple[int, ...] = ()
-    """The number of levels of each of the `categories`."""
-    events: int = 0
-    """The number of rows with an event, where the target is a time until one."""
-    seconds: float = float("nan")
-    """The seconds that the fit may take; those of `costs.BUDGET` where it is NaN."""
-
-    @property
-    def is_class(self) -> bool:
-        """Whether the target is a class and not a number."""
-        return self.kind in CLASSES
-
-    @property
-    def has_glm(self) -> bool:
-        """Whether its linear model is fitted by Newton's method."""
-        return self.is_class or self.family in GLMS or self.kind == "survival"
-
-    @property
-    def budget(self) -> float:
-        """The seconds of one core that the fit may take."""
-        usual = costs.BUDGET[self.effort]
-        return self.share * (usual if math.isnan(self.seconds) else self.seconds)
-
-    def by_effort(self, quick: Any, normal: Any, thorough: Any) -> Any:
-        """The setting for this effort."""
-        return {"quick": quick, "normal": normal, "thorough": thorough}[self.effort]
-
-
-class Candidate(NamedTuple):
-    """One kind of model that is compared with others."""
-
-    name: str
-    label: str
-    build: Callable[[Problem], Any]
-    """A function that returns an estimator, or a sentence that says why there is none."""
-    encoding: str = "scaled"
-    """One of `fitted.ENCODINGS`."""
-    kinds: tuple[str, ...] = (*NUMBERS, *CLASSES)
 
 
 def _on_scale(problem: Problem, regressor: Any) -> Any:
@@ -230,6 +161,27 @@ def _penalised(problem: Problem) -> Any:
     if _linear_cost(problem, problem.d, 1) > problem.budget:
         return "a linear model of so many rows and columns costs too much"
     return _linear(problem, alpha=scale)
+
+
+def _text(problem: Problem) -> Any:
+    """A linear model of the columns and of the words of texts, its penalty chosen."""
+    refusal = "a linear model of so many rows and words costs too much"
+    if not problem.has_glm:
+        return _by_cv(problem, problem.d, refusal=refusal)
+    scale = 1.0 if problem.is_class else 1.0 / problem.n
+    q = _coefficients(problem, problem.d)
+    several = problem.kind in ("binary", "classes") and q > costs.MAX_NEWTON
+    solver = {"solver": LBFGS(search="backtracking", tolerance=1e-4)} if several else {}
+    for strengths, folds in ((13, 5), (10, 3), (7, 2)):
+        fits = strengths * folds
+        cost = _linear_cost(problem, problem.d, fits)
+        if several:
+            cost = costs.descent(problem.n, problem.d, problem.classes, fits)
+        if cost <= problem.budget:
+            alphas = scale * np.geomspace(MAX_PRECISION, MIN_LOGIT_PRECISION, strengths)
+            settings = {"alpha": "cv", "alphas": alphas.tolist(), "cv": folds}
+            return _linear(problem, **settings, **solver)
+    return refusal
 
 
 def is_wide(n: int, d: int) -> bool:
@@ -458,12 +410,33 @@ CANDIDATES = (
     Candidate("network", "network ensemble", _from_zero(_network)),
 )
 STACK = "stack"
+TEXT = Candidate("text", "linear model with text", _from_zero(_text), "text")
+"""The model of tables with columns of text, after the penalised linear model."""
 
 
-def candidates_for(kind: str, chosen: tuple[str, ...]) -> list[Candidate]:
-    """The candidates for a kind of target: those chosen, or all; the null model always."""
-    known = {candidate.name: candidate for candidate in CANDIDATES}
+def candidates_for(
+    kind: str, chosen: tuple[str, ...], *, texts: bool = False, others: bool = True
+) -> list[Candidate]:
+    """The candidates for a kind of target: those chosen, or all; the null model always.
+
+    Args:
+        kind: of the target.
+        chosen: names of models; all where empty.
+        texts: whether there are columns of text, which have a model of their own.
+        others: whether there are other columns, which all other models need.
+    """
+    every = _with_text(others) if texts else CANDIDATES
+    known = {candidate.name: candidate for candidate in every}
     for name in chosen:
+        if name == TEXT.name and not texts:
+            raise InputError(
+                "model 'text' is for tables with a column of text, and there is none; set one "
+                "with --kind COLUMN=text."
+            )
+        if name in {c.name for c in CANDIDATES} - set(known):
+            raise InputError(
+                f"model {name!r} needs a column that is not text; there are null and text."
+            )
         if name not in known and name != STACK:
             near = suggestion(name, (*known, STACK), "there are")
             raise InputError(f"there is no model {name!r}; {near}")
@@ -471,7 +444,15 @@ def candidates_for(kind: str, chosen: tuple[str, ...]) -> list[Candidate]:
             raise InputError(f"model {name!r} is not made for a target that is {kind}.")
     return [
         candidate
-        for candidate in CANDIDATES
+        for candidate in every
         if kind in candidate.kinds
         and (not chosen or candidate.name in chosen or candidate.name == "null")
     ]
+
+
+def _with_text(others: bool) -> list[Candidate]:
+    """All candidates with the one for texts; that one alone where there are no others."""
+    if not others:
+        return [CANDIDATES[0]._replace(encoding=TEXT.encoding), TEXT]
+    place = 1 + [candidate.name for candidate in CANDIDATES].index("penalised")
+    return [*CANDIDATES[:place], TEXT, *CANDIDATES[place:]]

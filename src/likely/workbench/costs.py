@@ -23,6 +23,7 @@ COMPILING: dict[str, tuple[float, float, float, float]] = {
     "null": (0.2, 0.5, 0.2, 0.2),
     "linear": (0.5, 1.0, 2.3, 3.0),
     "penalised": (1.2, 4.0, 4.2, 5.0),
+    "text": (1.2, 4.0, 5.0, 6.0),
     "spline": (6.0, 3.0, 7.3, 9.0),
     "neighbors": (0.1, 2.0, 0.1, 0.1),
     "svm": (0.4, 2.0, 0.4, 0.4),
@@ -74,6 +75,11 @@ def reading(n: int, columns: int) -> float:
 def encoding(n: int, columns: int) -> float:
     """The cost of encoding a table once in two ways."""
     return 1.5e-7 * n * columns + 2e-4 * columns
+
+
+def encoding_text(characters: int, n: int, words: int) -> float:
+    """The cost of counting the words of texts, and of n rows with so many columns of them."""
+    return 1.5e-7 * characters + 2e-9 * n * words
 
 
 def scoring(n: int, classes: int, kind: str) -> float:
@@ -175,6 +181,12 @@ def newton(
         )
     whitening = 1e-10 * n * p * p + 1e-9 * p**3
     return fits * (whitening + 40 * (2e-4 + 5e-10 * n * q))
+
+
+def descent(n: int, p: int, classes: int, fits: int) -> float:
+    """The cost of logistic regressions of p columns by gradients alone."""
+    q = p if classes <= 2 else 1.6 * p * classes
+    return fits * 60 * (2e-4 + 5e-10 * n * q)
 
 
 def features(n: int, d: int, m: int) -> float:

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from likely.data.columns import as_levels, as_numbers, as_timestamps
 from likely.evaluate import mean_score
 from likely.selection.importance import most_important
+from likely.workbench.candidates import TEXT
 from likely.workbench.fitted import EncodedRows, FittedMixture
 from likely.workbench.ladder import KEPT_FOLDS, Event, Ladder
 
@@ -55,6 +56,7 @@ def importances(ladder: Ladder, name: str) -> list[ColumnImportance]:
     """
     table, plan = ladder.table, ladder.plan
     columns = [c.name for c in table.schema if c.used]
+    columns += plan.texts if TEXT.name in ladder.parts_of(name) else ()
     size = plan.importances(len(columns), ladder.parts_of(name))
     k = min(size.folds, KEPT_FOLDS, ladder.n_folds)
     folds = []

@@ -1,7 +1,8 @@
 r"""Why a row is predicted as it is: what each column changes.
 
 The contribution of a column is the prediction minus that of the same row with the average
-in its place: the mean of a number, the average over the known levels of a category. In a
+in its place: the mean of a number, the average over the known levels of a category, no word of
+a text. In a
 linear model it is exactly $b_j (x_j - \bar x_j)$; in others contributions need not add up.
 For classes it is a change of the probability of the predicted class.
 """
@@ -67,7 +68,7 @@ def explain(model: TableModel, frame: Any) -> Explanations:
     """
     table = encode_text(model.read(frame))
     encoder = next(iter(model.encoders.values()))
-    columns = [column for column in encoder.schema_ if column.used]
+    columns = [c for c in encoder.schema_ if c.used or c.name in model.texts]
     parts = [
         _block(model, table.slice(first, BLOCK), columns)
         for first in range(0, len(table), BLOCK)
@@ -120,6 +121,8 @@ def _averages(model: TableModel, column: Column) -> list[tuple[Any, float]]:
         ends = as_timestamps(pa.array([str(column.low), str(column.high)]), column.name)
         middle = ends[0] + (ends[1] - ends[0]) // 2
         return [(middle, 1.0)]
+    if column.name in model.texts:
+        return [("", 1.0)]
     known = getattr(model, "known", None) is not None or not column.examples
     return [(UNSEEN if known else column.examples[0], 1.0)]
 

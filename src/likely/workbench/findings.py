@@ -10,15 +10,23 @@ from typing import NamedTuple
 import numpy as np
 
 from likely import evaluate
+from likely.workbench.candidates import TEXT
 from likely.workbench.collinearity import Inflation
 from likely.workbench.entities import entities
 from likely.workbench.fitted import pooled_levels
 from likely.workbench.ladder import Ladder
+from likely.workbench.measures.words import text_gain
 from likely.workbench.report.facts import Finding, Winner
-from likely.workbench.report.measured import Calibration, LearningCurve, Simple
+from likely.workbench.report.measured import (
+    Calibration,
+    LearningCurve,
+    Simple,
+    WordFacts,
+)
 from likely.workbench.report.numbers import counted, listed, number, percent, with_error
 from likely.workbench.survival import suggested_event
 from likely.workbench.table import Table, leaks
+from likely.workbench.target import Target
 
 MIN_DISPERSION = 1.5
 """Counts that vary so many times as much as Poisson counts are called over-dispersed."""
@@ -38,6 +46,8 @@ class Measured(NamedTuple):
     """The columns that matter, the most important first."""
     inflated: tuple[Inflation, ...] = ()
     """Columns that others repeat."""
+    words: tuple[WordFacts, ...] = ()
+    """Of columns of text, those that matter most first."""
 
 
 def all_findings(found: Measured) -> tuple[Finding, ...]:
@@ -47,7 +57,8 @@ def all_findings(found: Measured) -> tuple[Finding, ...]:
     findings = [
         *leaking,
         *([] if leaking else _too_good(found)),
-        *_columns(table),
+        *_columns(table, found.ladder.texts),
+        *_texts(found),
         *_pooled(table),
         *_rows(table),
         *_entities(table),
@@ -63,9 +74,9 @@ def all_findings(found: Measured) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda f: (not f.first, f.level != "warning")))
 
 
-def _columns(table: Table) -> Iterator[Finding]:
+def _columns(table: Table, texts: tuple[str, ...] = ()) -> Iterator[Finding]:
     for column in table.schema:
-        if column.used:
+        if column.used or column.name in texts:
             continue
         what = f"is {column.kind}: {column.reason}"
         if column.identifier:
@@ -91,6 +102,46 @@ def _columns(table: Table) -> Iterator[Finding]:
         advice = f"{_filled([c.kind for _, c in gaps])} Find out why they are missing: "
         advice += "if that depends on the target, so do the predictions."
         yield Finding("missing", "note", text, advice)
+
+
+def _texts(found: Measured) -> Iterator[Finding]:
+    """What the words of texts gain, and which of them matter."""
+    ladder, gain = found.ladder, text_gain(found.ladder)
+    if gain is None:
+        return
+    columns = listed([repr(name) for name in ladder.texts])
+    over = ladder.candidates[gain.over].label
+    size = f"{with_error(gain.nats, gain.error)} nats per row over the {over}"
+    helps = gain.nats > 2 * gain.error
+    text = f"The words of {columns} gain {size}, which has no text."
+    if not helps:
+        text = (
+            f"The words of {columns} tell nothing certain about {ladder.table.target.name}: "
+            f"they gain {size}, which has no text."
+        )
+    advice = f"Only the {ladder.candidates[TEXT.name].label} reads them."
+    yield Finding("text", "note", text, advice, ladder.texts[0])
+    for column in ladder.texts if helps else ():
+        own = [word for word in found.words if word.column == column]
+        parts = _directions(own, ladder.table.target)
+        if parts:
+            yield Finding("words", "note", f"Words of {column!r}: {parts}.", "", column)
+
+
+def _directions(words: list[WordFacts], target: Target) -> str:
+    """The words that speak for each class, or for more and for less."""
+    several = len(target.classes) > 2
+    named: dict[str, list[str]] = {}
+    for word in words:
+        up = (word.effect or 0.0) > 0
+        if several:
+            side = f"for {word.of_class!r}"
+        elif target.classes:
+            side = f"for {target.classes[int(up)]!r}"
+        else:
+            side = f"{'more' if up else 'less'} {target.name}"
+        named.setdefault(side, []).append(repr(word.word))
+    return "; ".join(f"{side} {listed(own[:5])}" for side, own in named.items())
 
 
 def _pooled(table: Table) -> Iterator[Finding]:

@@ -5,17 +5,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 from jaxtyping import Bool, Float, Int
 
 from likely.base.predictor import Predictor
+from likely.data.columns import strings
 from likely.data.schema import Schema
 from likely.families import Mixed
 from likely.families.averaged import Averaged
 from likely.families.joined import Joined
 from likely.preprocess import TableEncoder
-from likely.preprocess.table_columns import TableColumns
+from likely.preprocess.table_columns import TableColumns, text_columns
+from likely.text import TfidfVectorizer
 from likely.workbench.unseen import KnownLevels
 
+pc: Any = pyarrow.compute  # its functions are made at import, unseen by type checkers
 MIN_LEVELS, MAX_ONE_HOT, MANY_LEVELS = 30, 300, 10**6
 """Levels of a category that always have a column; all one-hot columns; if not counted."""
 ROWS_PER_LEVEL, NEWTON_ENTRIES = 3, 2e9
@@ -30,12 +34,48 @@ ENCODINGS = {
     "ordinal": {"categories": "ordinal", "scale": False},
 }
 """Settings of encoders: one-hot with as many levels as `level_limit`, or with few."""
+TEXT_ENCODING = "text"
+"""The encoding that is like "scaled" with columns for the words of texts beside it."""
+WORDS = r"(?u)\b\w+\b"
+"""What a word is: also one of a single letter or digit."""
+MIN_TEXTS = 2
+"""The fewest texts of a word that has a column."""
 
 
-def encoder_of(encoding: str, schema: Schema, n: int) -> TableEncoder:
-    """A new encoder for one of the `ENCODINGS`, of a table with n rows."""
-    settings = {"max_categories": level_limit(schema, n), **ENCODINGS[encoding]}
+def encoder_of(encoding: str, schema: Schema, n: int, words: int = 0) -> TableEncoder:
+    """A new encoder for one of the `ENCODINGS`, or `TEXT_ENCODING`, of a table with n rows.
+
+    Args:
+        encoding: its name.
+        schema: of the table.
+        n: rows.
+        words: the most words of a column of text that have a column each.
+    """
+    limit = level_limit(schema, n)
+    if encoding == TEXT_ENCODING:
+        most = max(words, 1)
+        text = TfidfVectorizer(
+            token_pattern=WORDS, min_df=MIN_TEXTS, max_features=most, sublinear_tf=True
+        )
+        return TableEncoder(schema=schema, max_categories=limit, text=text)
+    settings = {"max_categories": limit, **ENCODINGS[encoding]}
     return TableEncoder(schema=schema, **settings)
+
+
+class Texts(NamedTuple):
+    """How much text there is in a table."""
+
+    columns: tuple[str, ...] = ()
+    """The columns of prose."""
+    characters: int = 0
+    """Of all their rows together."""
+
+    @classmethod
+    def of(cls, schema: Schema, frame: pa.Table) -> "Texts":
+        """The columns of prose of a table."""
+        names = text_columns(schema, frame.schema)
+        lengths = [pc.sum(pc.utf8_length(strings(frame[name]))) for name in names]
+        return cls(names, sum(length.as_py() or 0 for length in lengths))
 
 
 def level_limit(schema: Schema, n: int) -> int | None:
@@ -57,7 +97,9 @@ def level_limit(schema: Schema, n: int) -> int | None:
 
 
 def encoded_width(encoding: str, schema: Schema, n: int) -> int:
-    """The number of columns after encoding, as far as the schema tells it."""
+    """The number of columns after encoding, but for words, as far as the schema tells it."""
+    if not any(column.used for column in schema):
+        return 1
     columns = TableColumns.of(schema)
     numbers = len(columns.numbers) + DATE_PARTS * len(columns.dates)
     numbers += sum(schema[c].missing > 0 for c in (*columns.numbers, *columns.dates))
@@ -81,7 +123,7 @@ def pooled_levels(schema: Schema, n: int) -> dict[str, tuple[int, int]]:
 
 def _levels(schema: Schema) -> dict[str, int]:
     """The number of levels of each column of categories."""
-    names = TableColumns.of(schema).categories
+    names = [c.name for c in schema if c.used and c.kind in ("code", "category")]
     return {name: schema[name].distinct or MANY_LEVELS for name in names}
 
 

@@ -26,10 +26,11 @@ from likely.workbench.measures.comparison import compared, simpler_model, with_n
 from likely.workbench.measures.whole import digest, reported
 from likely.workbench.model import TableModel
 from likely.workbench.plan import planned, shortened
+from likely.workbench.problem import Candidate
 from likely.workbench.report.facts import Winner
 from likely.workbench.result import Result
 from likely.workbench.spec import Spec
-from likely.workbench.table import Table, prepare, read
+from likely.workbench.table import Table, prepare, prose, read
 
 WORK_FOLDER, SPEC_FILE, REPORT_FILE = "work", "spec.toml", "report.json"
 INPUT_FILE = "stdin"
@@ -119,7 +120,7 @@ def run_spec(
     source = spec.data if source is None else source
     table = prepare(spec, read(source, spec.target, spec.kinds))
     spec = dataclasses.replace(spec, target=table.target.name)
-    candidates = candidates_for(table.target.kind, spec.models)
+    candidates = candidates_of(table, spec.models)
     plan = planned(spec, table, candidates)
     table = shortened(table, plan, spec.seed)
     if out is None:
@@ -137,6 +138,12 @@ def run_spec(
         _write(folder, result)
         shutil.rmtree(work, ignore_errors=True)
     return result
+
+
+def candidates_of(table: Table, chosen: tuple[str, ...]) -> list[Candidate]:
+    """The models that are compared on a table: those chosen, or all that fit it."""
+    texts, others = bool(prose(table)), any(column.used for column in table.schema)
+    return candidates_for(table.target.kind, chosen, texts=texts, others=others)
 
 
 @contextlib.contextmanager

@@ -19,10 +19,11 @@ from likely.evaluate import mean_score
 from likely.preprocess import TableEncoder
 from likely.selection.mixing import mixing_weights
 from likely.workbench import fitted, held_out
-from likely.workbench.candidates import STACK, Candidate, Problem
+from likely.workbench.candidates import STACK, TEXT
 from likely.workbench.fitted import EncodedRows, FittedMixture
 from likely.workbench.held_out import HeldOutPredictions
 from likely.workbench.plan import Plan, planned
+from likely.workbench.problem import Candidate, Problem
 from likely.workbench.spec import Spec
 from likely.workbench.table import Table
 from likely.workbench.unseen import KnownLevels, level_effect
@@ -59,8 +60,8 @@ def ignore(event: Event) -> None:
 class Fold:
     """A split into training rows and held-out rows; encodings are computed when needed."""
 
-    def __init__(self, table: Table, number: int | None):
-        self.table = table
+    def __init__(self, table: Table, number: int | None, words: int = 0):
+        self.table, self.words = table, words
         self.train, self.test = np.arange(len(table)), np.arange(0)
         if number is not None:
             self.train = np.flatnonzero(table.folds.train[number] > 0)
@@ -74,7 +75,7 @@ class Fold:
         """The encoded training rows and the encoded held-out rows."""
         if encoding not in self.arrays:
             table = self.table
-            encoder = fitted.encoder_of(encoding, table.schema, len(table))
+            encoder = fitted.encoder_of(encoding, table.schema, len(table), self.words)
             for known in self.arrays:
                 if self.encoders[known].get_params() == encoder.get_params():
                     self.encoders[encoding] = self.encoders[known]
@@ -154,7 +155,7 @@ class Ladder:
         parts: dict[str, list[HeldOutPredictions]] = {n: [] for n in self.candidates}
         self.notify(Event("start", total=k * len(self.candidates)))
         for number in range(k):
-            fold = Fold(self.table, number)
+            fold = Fold(self.table, number, self.plan.words)
             for name, candidate in self.candidates.items():
                 if name not in self.skipped:
                     parts[name].append(self._fit_fold(candidate, number, fold))
@@ -261,6 +262,11 @@ class Ladder:
         """The number of folds."""
         return len(self.table.folds.train)
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of text that a model was compared on."""
+        return self.plan.texts if TEXT.name in self.held_out else ()
+
     def parts_of(self, name: str) -> list[str]:
         """The candidates that a model consists of: itself, or those of the mixture."""
         return list(self.stack_weights) if name == STACK else [name]
@@ -274,7 +280,7 @@ class Ladder:
 
     def fold(self, number: int) -> Fold:
         """A fold; encoded again if it was not kept."""
-        return self.folds.setdefault(number, Fold(self.table, number))
+        return self.folds.setdefault(number, Fold(self.table, number, self.plan.words))
 
     def of_fold(self, name: str, number: int) -> FittedMixture:
         """A candidate, or the stacked mixture, as it was fitted to one fold."""
@@ -284,7 +290,7 @@ class Ladder:
 
     def of_all(self, name: str) -> FittedMixture:
         """A candidate, or the stacked mixture, fitted to all rows."""
-        fold = Fold(self.table, None)
+        fold = Fold(self.table, None, self.plan.words)
 
         def refit(part: Candidate) -> Any:
             self.notify(Event("stage", text=f"refitting: {part.label}"))

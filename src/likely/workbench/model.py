@@ -128,6 +128,16 @@ class TableModel:
             self.encoders, self.parts, self.weights, classes, self.known
         )
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of text that some part of the mixture reads."""
+        names = [
+            name
+            for encoding, _ in self.parts
+            for name in self.encoders[encoding].texts_
+        ]
+        return tuple(dict.fromkeys(names))
+
     def unseen(self, frame: Any) -> dict[str, Bool[np.ndarray, " n"]]:
         """Which rows have a level that training did not have, by column of categories."""
         encoder = next(iter(self.encoders.values()))
@@ -145,7 +155,7 @@ class TableModel:
         """
         encoder = next(iter(self.encoders.values()))
         levels = dict(zip(encoder.words_, encoder.seen_, strict=True))
-        return read_new(source, encoder.schema_, levels)
+        return read_new(source, encoder.schema_, levels, self.texts)
 
 
 def intervals(  # noqa: PLR0917

@@ -15,13 +15,16 @@ import numpy as np
 
 from likely.core.rows import size_class
 from likely.workbench import costs
-from likely.workbench.candidates import Candidate, Problem, is_wide
-from likely.workbench.fitted import ENCODINGS, encoded_width
+from likely.workbench.candidates import TEXT, is_wide
+from likely.workbench.fitted import ENCODINGS, TEXT_ENCODING, Texts, encoded_width
+from likely.workbench.problem import Candidate, Problem
+from likely.workbench.report.numbers import listed
 from likely.workbench.spec import Spec
 from likely.workbench.table import Table
 
 VALUES = {
     "linear": 12.0,
+    "text": 13.0,
     "boosting": 5.0,
     "penalised": 4.0,
     "forest": 3.5,
@@ -48,6 +51,11 @@ REFIT = 0.25
 """The share of a run in which the parts of the stacked mixture are compiled again."""
 LEVELS = 0.02 * 1.5 ** np.arange(28)
 """Seconds of a fit for which sizes are computed, about 0.02 to 1,000."""
+WORDS = (5000, 2000, 1000, 500, 300, 200, 100, 50)
+"""The numbers of words of a column of text that may have a column each."""
+TEXT_SHARE, MAX_TEXT_ENTRIES = 0.15, 20_000_000
+"""The share of a run for the model with text; rows times words of all its columns."""
+NO_TEXT = Texts()
 IMPORTANCE_ROWS, IMPORTANCE_FOLDS = 1000, 3
 """Held-out rows and folds by which importances are measured."""
 MIN_EFFECT_ROWS, MAX_EFFECT_ROWS = 10, 100
@@ -87,6 +95,10 @@ class Plan(NamedTuple):
     """Seconds in which the parts of the stacked mixture have to be compiled again."""
     seconds: float
     """What the run is expected to take, in seconds of one core."""
+    words: int = 0
+    """The largest number of words of a column of text that have a column each."""
+    texts: tuple[str, ...] = ()
+    """The columns of text."""
 
     def stacked(self, weights: dict[str, float]) -> list[str]:
         """The parts of a mixture that can be refitted in time, the largest weights first."""
@@ -98,10 +110,10 @@ class Plan(NamedTuple):
                 kept.append(name)
         return kept
 
-    def importances(self, columns: int, parts: Iterable[str]) -> ImportanceSize:
+    def importances(self, columns: int, parts: Sequence[str]) -> ImportanceSize:
         """How many shuffles of how many columns are affordable for a mixture."""
         seconds = costs.IMPORTANCES * costs.available(self.problem.effort)
-        rows, d = IMPORTANCE_ROWS // IMPORTANCE_FOLDS, max(self.widths.values())
+        rows, d = IMPORTANCE_ROWS // IMPORTANCE_FOLDS, self._width(parts)
         once = sum(costs.prediction(name, rows, self.problem.n, d) for name in parts)
         for folds, shuffles in ((3, 2), (3, 1), (1, 1)):
             evaluations = int(seconds / (once * folds * shuffles))
@@ -109,7 +121,7 @@ class Plan(NamedTuple):
                 return ImportanceSize(folds, shuffles, columns)
         return ImportanceSize(1, 1, max(evaluations, 16))
 
-    def effects(self, columns: int, predictions: int, parts: Iterable[str]) -> int:
+    def effects(self, columns: int, predictions: int, parts: Sequence[str]) -> int:
         """The number of rows that an effect averages, so that all effects are in time.
 
         Args:
@@ -118,10 +130,17 @@ class Plan(NamedTuple):
             parts: the models of the mixture.
         """
         seconds = costs.EFFECTS * costs.available(self.problem.effort)
-        n, d = self.problem.n, max(self.widths.values())
+        n, d = self.problem.n, self._width(parts)
         once = sum(costs.prediction(name, 1000, n, d) for name in parts) / 1000
         most = seconds / (once * max(columns * predictions, 1))
         return int(np.clip(most, MIN_EFFECT_ROWS, MAX_EFFECT_ROWS))
+
+    def _width(self, parts: Sequence[str]) -> int:
+        """The largest number of columns that some models look at."""
+        text = TEXT.name in parts
+        return max(
+            d for name, d in self.widths.items() if text or name != TEXT_ENCODING
+        )
 
     def affords_coefficients(self, brief: bool = False) -> bool:
         """Whether there is time for a linear model with standard errors.
@@ -145,6 +164,11 @@ class Plan(NamedTuple):
             )
         if self.held_out < n * self.folds // total_folds:
             found.append(f"models are scored on {self.held_out:,} held-out rows")
+        if TEXT.name in self.models:
+            columns = listed([repr(name) for name in self.texts])
+            found.append(
+                f"the {labels[TEXT.name]} knows at most {self.words:,} words of {columns}"
+            )
         for name, size in self.models.items():
             if size.rows < n:
                 rows = f"{size.rows:,} of {n:,} rows"
@@ -162,7 +186,8 @@ def planned(spec: Spec, table: Table, candidates: Sequence[Candidate]) -> Plan:
     )  # fmt: skip
     widths = {name: encoded_width(name, table.schema, n) for name in ENCODINGS}
     columns = sum(column.used for column in table.schema)
-    return plan_for(problem, widths, columns, len(table.folds.train), candidates)
+    folds, texts = len(table.folds.train), Texts.of(table.schema, table.frame)
+    return plan_for(problem, widths, columns, folds, candidates, texts=texts)
 
 
 def plan_for(
@@ -171,6 +196,8 @@ def plan_for(
     columns: int,
     folds: int,
     candidates: Sequence[Candidate],
+    *,
+    texts: Texts = NO_TEXT,
 ) -> Plan:
     """The plan for a table of this size.
 
@@ -180,14 +207,23 @@ def plan_for(
         columns: the number of columns of the table.
         folds: the number of folds asked for.
         candidates: the models to compare.
+        texts: the columns of text.
     """
+    words = 0
+    for candidate in candidates:
+        if candidate.name == TEXT.name:
+            size = problem, widths["scaled"], len(texts.columns)
+            words = _words(candidate, *size, folds)
+    wide = widths["scaled"] + words * len(texts.columns)
+    widths = {**widths, TEXT_ENCODING: wide}
     options = {c.name: _options(c, problem, widths[c.encoding]) for c in candidates}
     structural = {c.name: _refusal(c, problem, widths[c.encoding]) for c in candidates}
     possible = [c.name for c in candidates if not structural[c.name]]
     always = [name for name in possible if name == "null"]
     rest = [name for name in possible if name not in always]
     numbers = [folds, *(k for k in FEWER_FOLDS if k < folds)]
-    size = _Size(problem, widths, columns, folds, tuple(possible))
+    text = costs.encoding_text(texts.characters, problem.n, words * len(texts.columns))
+    size = _Size(problem, widths, columns, folds, tuple(possible), text)
     best: tuple[float, Plan] | None = None
     for kept in (*_subsets(always, rest), ["null"]):
         most = sum(size.value(name) for name in kept)
@@ -206,7 +242,22 @@ def plan_for(
     late = "it would take longer than this effort allows; try a greater --effort"
     left = {name: late for name in possible if name not in plan.models}
     refused = {name: why for name, why in structural.items() if why}
-    return plan._replace(skipped={**refused, **left})
+    skipped = {**refused, **left}
+    return plan._replace(skipped=skipped, words=words, texts=texts.columns)
+
+
+def _words(  # noqa: PLR0917
+    candidate: Candidate, problem: Problem, width: int, columns: int, folds: int
+) -> int:
+    """The most words of each column of text that the model with text can afford."""
+    seconds = TEXT_SHARE * costs.available(problem.effort) / (folds + 1)
+    for words in WORDS:
+        if words * columns * problem.n > MAX_TEXT_ENTRIES:
+            continue
+        wide = _sized(problem, width + words * columns, seconds, problem.n)
+        if not isinstance(candidate.build(wide), str):
+            return words
+    return WORDS[-1]
 
 
 def _subsets(always: list[str], rest: list[str]) -> Iterable[list[str]]:
@@ -224,6 +275,8 @@ class _Size(NamedTuple):
     columns: int
     folds: int
     possible: tuple[str, ...]
+    text: float
+    """Seconds to encode the texts of all rows once."""
 
     def value(self, name: str) -> float:
         """How much it matters that a model is compared."""
@@ -254,7 +307,7 @@ def _filled(
     size: _Size, k: int, kept: list[str], options: Mapping[str, list[_Option]]
 ) -> tuple[float, Plan] | None:
     """The value of comparing some models on k folds, and the plan, if there is time."""
-    problem, widths, columns, total, _ = size
+    problem, widths, columns, total, _, text = size
     n, effort, about = problem.n, problem.effort, (problem.kind, problem.family)
     if not all(options[name] for name in kept):
         return None
@@ -265,7 +318,9 @@ def _filled(
     refit = max(REFIT * seconds, *compiling) if again else seconds
     spent = costs.START + costs.reading(n, columns) + costs.compiling_scores(*about)
     spent += sum(compiling) + (min(sum(compiling), refit) if again else 0.0)
-    spent += (k + 1) * costs.encoding(n, columns)
+    spent += (k + 1) * (
+        costs.encoding(n, columns) + (text if TEXT.name in kept else 0.0)
+    )
     spent += len(kept) * costs.scoring(held_out, problem.classes, problem.kind)
     left = seconds * (1 - costs.AFTER) - spent
     chosen = {name: 0 for name in kept}

@@ -16,7 +16,7 @@ import likely as lk
 from likely.core.checks import InputError
 from likely.data.columns import as_levels, as_numbers, as_timestamps
 from likely.data.schema import Column
-from likely.workbench.candidates import GLMS
+from likely.workbench.problem import GLMS
 from likely.workbench.report.measured import Coefficient, Simple
 from likely.workbench.report.numbers import listed
 from likely.workbench.table import Table

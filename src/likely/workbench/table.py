@@ -19,6 +19,7 @@ from likely.data.new_rows import readings_of, with_readings
 from likely.data.readings.text_columns import numbers_in_text
 from likely.data.schema import Column, Schema, unknown_column
 from likely.data.text_table import TextTable
+from likely.preprocess.table_columns import text_columns
 from likely.workbench import survival
 from likely.workbench.nesting import names_of_groups
 from likely.workbench.spec import Spec
@@ -190,7 +191,8 @@ def prepare(spec: Spec, source: Source) -> Table:
     if len(rows) < len(frame):
         frame = frame.take(pa.array(rows))
     schema = with_readings(_schema(spec, frame), frame, readings)
-    if not any(column.used for column in schema):
+    some = any(column.used for column in schema)
+    if not some and not text_columns(schema, frame.schema):
         why = "; ".join(f"{c.name!r} ({c.kind}): {c.reason}" for c in schema)
         raise InputError(f"no column can be used: {why}.")
     codes = None if groups is None else groups.codes
@@ -205,6 +207,11 @@ def prepare(spec: Spec, source: Source) -> Table:
         name, frame, schema, target, y, w, folds, split, rows, notes, groups,
         spec.groups,
     )  # fmt: skip
+
+
+def prose(table: Table) -> tuple[str, ...]:
+    """The columns of text whose words are used."""
+    return text_columns(table.schema, table.frame.schema)
 
 
 def _names_of_groups(

@@ -62,15 +62,11 @@ class TrainedLearner(Protocol):
         """The units of rows: `scaling(data)` are the rows in these units."""
         ...
 
-    def start(
-        self, key: Key, hyper: dict, batch: Batch, begin: Network | None = None
-    ) -> Start:
+    def start(self, key: Key, hyper: dict, batch: Batch, begin: Any = None) -> Start:
         """The objective on scaled rows, and the first weights, or those of `begin`."""
         ...
 
-    def learn(
-        self, key: Key, hyper: dict, batch: Batch, begin: Network | None = None
-    ) -> Network:
+    def learn(self, key: Key, hyper: dict, batch: Batch, begin: Any = None) -> Network:
         """φ from all rows at once, in one program."""
         ...
 
@@ -96,7 +92,8 @@ class Member(NamedTuple):
     """(r,) weights."""
     rows: Any = None
     """Which rows the weights are of, those of weight 0 last; None for all."""
-    begin: Network | None = None
+    begin: Any = None
+    """A `Network` to go on from, a `Body` to begin from, or None."""
     held_out: HeldOut | None = None
 
 
@@ -121,7 +118,7 @@ class SharedRows(NamedTuple):
 
 
 def members_of(
-    key: Key, m: int, w: np.ndarray, *, bootstrap: bool, begin: Network | None
+    key: Key, m: int, w: np.ndarray, *, bootstrap: bool, begin: Any
 ) -> Member:
     """Keys and weights of m members; w are the weights of the (padded) rows.
 
@@ -184,9 +181,10 @@ def learn_members(members: Member, shared: SharedRows) -> Network:
 
 def is_short(members: Member, shared: SharedRows) -> bool:
     """Whether members with held-out rows are quickly trained: they are few, so are rows."""
+    if members.held_out is None:
+        return False
     X = shared.batch.x
-    few = X.ndim == 2 and X.size * len(members.w) <= MAX_SHORT_ENTRIES
-    return few and members.held_out is not None
+    return X.ndim == 2 and X.size * len(members.w) <= MAX_SHORT_ENTRIES
 
 
 def train_at_once(members: Member, shared: SharedRows) -> Network:
@@ -241,10 +239,12 @@ def _plan_and_scaling(member: Member, shared: SharedRows) -> tuple[Plan, Any]:
 
 def scaling_of(member: Member, shared: SharedRows) -> Any:
     """The units of a member's rows."""
-    if member.begin is not None:
-        return member.begin.scaling
+    begin = member.begin
+    if isinstance(begin, Network):
+        return begin.scaling
     data = fill_absent(jax.tree.map(jnp.asarray, own_batch(member, shared.batch)))
-    return shared.learner.scaling_of(data)
+    found = shared.learner.scaling_of(data)
+    return found if begin is None else begin.scaled(found)
 
 
 @eqx.filter_jit

@@ -27,6 +27,7 @@ from likely.base.training.members import (
     train_at_once,
 )
 from likely.base.training.options import TrainingOptions
+from likely.base.training.regimes import released
 from likely.base.training.replay import Epochs, replay
 from likely.core.checks import InputError
 from likely.core.precision import float64, to_numpy
@@ -83,7 +84,7 @@ class Trainer(NamedTuple):
         *,
         validation: Batch | None = None,
         fold: np.ndarray | None = None,
-        begin: Network | None = None,
+        begin: Any = None,
         observers: Observers,
     ) -> Network:
         """φ of all members, leading axis m, as NumPy arrays.
@@ -92,7 +93,7 @@ class Trainer(NamedTuple):
             batch: the rows to learn from.
             validation: rows to stop by.
             fold: (n,) the fold of each row, of which member k holds out number k.
-            begin: weights to begin with, leading axis m.
+            begin: weights to begin with, a `Network` or a `Body`, leading axis m.
             observers: callbacks, checkpoints, devices.
         """
         members = self._members(batch, validation, begin, fold)
@@ -100,7 +101,8 @@ class Trainer(NamedTuple):
             verbose = self.options.verbose
             if not isinstance(verbose, ProgressBar):
                 verbose = bool(verbose)
-            return to_numpy(train(*members, **observers.settings, verbose=verbose))
+            found = train(*members, **observers.settings, verbose=verbose)
+            return released(to_numpy(found))
         callbacks = as_callbacks(observers.callbacks)
         found = self._until(None, members)
         epochs = self._epochs(*members)
@@ -124,7 +126,7 @@ class Trainer(NamedTuple):
             learner = eqx.tree_at(self._limit, shared.learner, limit)
             shared = shared._replace(learner=learner)
         if self.by_minibatches:
-            return to_numpy(train_at_once(own, shared))
+            return released(to_numpy(train_at_once(own, shared)))
         with float64():
             return to_numpy(learn_members(own, shared))
 
@@ -151,7 +153,7 @@ class Trainer(NamedTuple):
     def one_pass(
         self,
         batch: Batch,
-        begin: Network | None,
+        begin: Any,
         memory: list[np.ndarray] | None,
         *,
         passes: int,
@@ -174,13 +176,13 @@ class Trainer(NamedTuple):
             members, shared, before = single((members, shared, memory))
             total = jnp.asarray(seen, jnp.float32)
             phi, after = one_pass(members, shared, before, total)
-            return to_numpy(phi), [np.asarray(a) for a in after]
+            return released(to_numpy(phi)), [np.asarray(a) for a in after]
 
     def _members(
         self,
         batch: Batch,
         validation: Batch | None,
-        begin: Network | None,
+        begin: Any,
         fold: np.ndarray | None = None,
     ) -> tuple[Member, SharedRows]:
         """What is each member's own, and what all share."""

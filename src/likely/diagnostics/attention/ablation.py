@@ -89,7 +89,7 @@ def ablation(
         means = [np.asarray(mean) for mean in _means(model, X, state)]
     whole = float(metric(model))
     rows = []
-    for number, (layer, kind, n_heads) in enumerate(_kinds(model)):
+    for number, (layer, kind, n_heads) in enumerate(block_kinds(model)):
         for block, head in _parts(kind, n_heads, blocks):
             mean = None if means is None else means[number]
             part = None if head is None else (head, n_heads)
@@ -118,13 +118,13 @@ def _blocks(layer: Any) -> list[tuple[str, Any, int]]:
     return [*found, ("mlp", layer.mlp.layers[-1] if chain else layer.mlp.out, 0)]
 
 
-def _kinds(model: Any) -> list[tuple[int, str, int]]:
+def block_kinds(model: Any) -> list[tuple[int, str, int]]:
     """Layer, kind and number of heads of each block, in order."""
     layers = enumerate(attention_layers(model))
     return [(i, kind, h) for i, layer in layers for kind, _, h in _blocks(layer)]
 
 
-def _output_maps(model: Any) -> list[Any]:
+def output_maps(model: Any) -> list[Any]:
     """The dense layer by which each block adds to the sequence, in order."""
     return [out for layer in attention_layers(model) for _, out, _ in _blocks(layer)]
 
@@ -145,16 +145,16 @@ def _with_biases(model: Any) -> Any:
         _dense(out, out.weight, np.zeros(out.weight.shape[1], out.weight.dtype))
         if out.bias is None
         else out
-        for out in _output_maps(model)
+        for out in output_maps(model)
     ]
-    return eqx.tree_at(_output_maps, model, maps)
+    return eqx.tree_at(output_maps, model, maps)
 
 
 def _without(
     model: Any, number: int, part: tuple[int, int] | None, mean: np.ndarray | None
 ) -> Any:
     """The model with a block (or one of its heads, of so many) replaced by a constant."""
-    out = _output_maps(model)[number]
+    out = output_maps(model)[number]
     W, b = np.array(out.weight), np.array(out.bias)
     head, n_heads = (0, 1) if part is None else part
     size = len(W) // n_heads
@@ -164,7 +164,7 @@ def _without(
     elif part is None:
         b = np.zeros_like(b)
     W[gone] = 0
-    return eqx.tree_at(lambda m: _output_maps(m)[number], model, _dense(out, W, b))
+    return eqx.tree_at(lambda m: output_maps(m)[number], model, _dense(out, W, b))
 
 
 class _WatchedMap(eqx.Module):
@@ -198,7 +198,7 @@ def _means(model: Any, X: Any, state: State) -> list:
         there = present[-1][..., None]
         means[number] = jnp.where(there, H, 0).sum((0, 1)) / there.sum()
 
-    maps = _output_maps(model)
+    maps = output_maps(model)
     probes = [_WatchedMap(out, notify, number) for number, out in enumerate(maps)]
-    watched(eqx.tree_at(_output_maps, model, probes), enter)(X, state=state)
+    watched(eqx.tree_at(output_maps, model, probes), enter)(X, state=state)
     return [means[number] for number in range(len(maps))]

@@ -92,6 +92,13 @@ class CNNClassifier(ClassifierMixin, NetworkPredictor):
             `models.alexnet()`.
         augment: a `layers.Augmentation`: how images are changed at random in training.
         dtype: what to compute in, such as "bfloat16".
+        pretrained: a fitted network whose body (all but the last layer), with the units of its
+            inputs, is where the weights begin: an estimator of the same architecture, or
+            `MaskedPretraining`. The prior then is around these weights.
+        trainable: what is trained: "all"; "head", the last layer, on frozen features; a number
+            of blocks before it too; "bias"; "adapters" (bottlenecks after blocks) or "low_rank"
+            (changes W + AB of the matrices, merged at the end), each with the head; with
+            a size: ("adapters", 8), ("low_rank", 8) or `layers.LowRank`.
         alpha: strength of the Gaussian prior on the weights (not on the biases); "auto" is 1
             with held-out images for each member, else 1e-4.
         solver: "adam" on minibatches, "lbfgs" on all rows, or "auto" by the size; or a
@@ -126,6 +133,8 @@ class CNNClassifier(ClassifierMixin, NetworkPredictor):
         loss_: the last training loss.
         n_iter_: epochs of Adam, or steps of L-BFGS, that were made.
         status_: how it ended.
+        n_parameters_: the parameters of a network.
+        n_trainable_: how many of them were trained.
     """
 
     _kind = ImageInputs(512)
@@ -148,6 +157,8 @@ class CNNClassifier(ClassifierMixin, NetworkPredictor):
         network=None,
         augment=None,
         dtype=None,
+        pretrained: Any = None,
+        trainable: Any = "all",
         alpha: Any = "auto",
         solver="auto",
         learning_rate_init: Any = "auto",
@@ -205,6 +216,8 @@ class CNNRegressor(RegressorMixin, NetworkPredictor):
         network=None,
         augment=None,
         dtype=None,
+        pretrained: Any = None,
+        trainable: Any = "all",
         alpha: Any = "auto",
         solver="auto",
         learning_rate_init: Any = "auto",
@@ -266,6 +279,8 @@ class ResNetClassifier(ClassifierMixin, NetworkPredictor):
         network=None,
         augment=None,
         dtype=None,
+        pretrained: Any = None,
+        trainable: Any = "all",
         alpha: Any = "auto",
         solver="auto",
         learning_rate_init: Any = "auto",

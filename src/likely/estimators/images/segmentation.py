@@ -54,6 +54,8 @@ class UNetSegmenter(NetworkPredictor):
         network=None,
         augment=None,
         dtype=None,
+        pretrained: Any = None,
+        trainable: Any = "all",
         alpha: Any = "auto",
         solver="adam",
         learning_rate_init: Any = "auto",

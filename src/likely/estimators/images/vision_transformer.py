@@ -146,6 +146,8 @@ class VisionTransformerClassifier(ClassifierMixin, NetworkPredictor):
         image_shape=None,
         augment=None,
         dtype=None,
+        pretrained: Any = None,
+        trainable: Any = "all",
         alpha: Any = "auto",
         solver="auto",
         learning_rate_init: Any = "auto",

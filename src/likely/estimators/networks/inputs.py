@@ -56,7 +56,15 @@ class TableInputs:
     max_rows: int | None = None
 
     def learn(self, estimator: Any, X: Any, sample_weight: Any) -> None:
-        """Find the columns of categories (`category_columns_`) and code them (`encoder_`)."""
+        """Find the columns of categories (`category_columns_`) and code them (`encoder_`).
+
+        A network that begins from another one has the columns and codes of that.
+        """
+        source: Any = getattr(estimator, "pretrained", None)
+        if hasattr(source, "encoder_"):
+            estimator.category_columns_ = source.category_columns_
+            estimator.encoder_ = source.encoder_
+            return
         columns = category_columns(X, getattr(estimator, "categories", None))
         estimator.category_columns_, estimator.encoder_ = columns, None
         if columns:

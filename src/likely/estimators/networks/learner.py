@@ -6,6 +6,7 @@ core scales inputs and target, starts the model near the null model, hands it
 to the solver, and brings η back to the units of the data.
 """
 
+from functools import lru_cache
 from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
@@ -15,7 +16,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from likely import recipe
+from likely.base.training.bodies import Body
 from likely.base.training.members import Network, Start
+from likely.base.training.regimes import Regime, released
 from likely.core.rows import fill_absent, weighted_mean
 from likely.estimators.networks.units import (
     first_eta,
@@ -133,6 +136,8 @@ class NetworkLearner(eqx.Module):
         plain: columns that are not scaled.
         rated: whether the learning rate of the solver is a hyper-parameter.
         positions: whether y and η have a value for each position of a row.
+        regime: what of the network is trained.
+        pretrained: whether the body begins from another network, near which the prior is.
     """
 
     family: AbstractFamily
@@ -143,27 +148,46 @@ class NetworkLearner(eqx.Module):
     plain: tuple[int, ...] = eqx.field(static=True, default=())
     rated: bool = eqx.field(static=True, default=True)
     positions: bool = eqx.field(static=True, default=False)
+    regime: Regime = eqx.field(static=True, default=Regime())
+    pretrained: bool = eqx.field(static=True, default=False)
 
     def start(
         self,
         key: Key,
         hyper: dict[str, Any],
         batch: Batch,
-        begin: Network | None = None,
+        begin: Network | Body | None = None,
     ) -> Start:
-        """The objective on scaled rows, and the first weights, or those of `begin`."""
+        """The objective on scaled rows, and the first weights, or those of `begin`.
+
+        Of the weights of a `Body` the head is new.
+        """
         data = fill_absent(jax.tree.map(jnp.asarray, batch))
-        scaling = self.scaling_of(data) if begin is None else begin.scaling
-        scaled = scaling(data)
-        if begin is None:
+        if isinstance(begin, Network):
+            scaling = begin.scaling
+        else:
+            scaling = self.scaling_of(data)
+            scaling = scaling if begin is None else begin.scaled(scaling)
+        scaled, own = scaling(data), None
+        if self.regime.adds:
+            key, own = jax.random.split(key)
+        if isinstance(begin, Network):
+            model, state = begin.solution.model, begin.solution.state
+        else:
             model = self.build(scaled, key)
             state = initial_state(model)
-        else:
-            model, state = begin.solution.model, begin.solution.state
+            if begin is not None:
+                model, state = begin.graft(model, state)
+        model = self.regime.constrain(model, own)
         objective, scaled = recipe.objective_of(
-            self.family, scaled, GaussianPrior(alpha=hyper["alpha"]), self._likelihood
+            self.family, scaled, self._prior(model, hyper), self._likelihood
         )
         return Start(objective, model, scaled, state, scaling)
+
+    def _prior(self, model: Any, hyper: dict[str, Any]) -> Any:
+        """Of the weights of a model that is about to be trained."""
+        prior = GaussianPrior(alpha=hyper["alpha"])
+        return self.regime.prior_of(model, prior) if self.pretrained else prior
 
     def scaling_of(self, data: Batch) -> RowScaling:
         """The units of rows that are present."""
@@ -194,7 +218,7 @@ class NetworkLearner(eqx.Module):
         key: Key,
         hyper: dict[str, Any],
         batch: Batch,
-        begin: Network | None = None,
+        begin: Network | Body | None = None,
     ) -> Network:
         """φ from data, in one program."""
         first, then = jax.random.split(key)
@@ -203,13 +227,14 @@ class NetworkLearner(eqx.Module):
             self.family,
             start.model,
             start.data,
-            prior=GaussianPrior(alpha=hyper["alpha"]),
+            prior=self._prior(start.model, hyper),
             solver=self.with_rate(hyper),
             key=then,
             state=start.state,
             likelihood=self._likelihood,
         ).solution
-        return Network(self._with_best_scale(found, start.data), start.scaling)
+        found = self._with_best_scale(released(found), start.data)
+        return Network(found, start.scaling)
 
     def _with_best_scale(self, found: Solution, data: Batch) -> Solution:
         """The solution with the most likely σ for its curve, which has a formula."""
@@ -292,3 +317,20 @@ def with_bias(model: Any, bias: Float[Array, " k"]) -> Any:
     return eqx.tree_at(
         lambda m: last_layer(m).bias, model, bias.astype(last.bias.dtype)
     )
+
+
+def parameter_count(network: Any, shape: tuple[int, ...], n_eta: int) -> int:
+    """The number of parameters of the model that an architecture builds."""
+    try:
+        return _counted(network, shape, n_eta)
+    except TypeError:  # not hashable, so not remembered
+        return _counted.__wrapped__(network, shape, n_eta)
+
+
+@lru_cache(maxsize=64)
+def _counted(network: Any, shape: tuple[int, ...], n_eta: int) -> int:
+    model = eqx.filter_eval_shape(
+        lambda key: network.build(shape, n_eta, key=key), jax.random.key(0)
+    )
+    arrays = eqx.filter(model, lambda a: hasattr(a, "shape"))
+    return sum(int(np.prod(a.shape)) for a in jax.tree.leaves(arrays))

@@ -95,6 +95,13 @@ class MLPRegressor(RegressorMixin, NetworkPredictor):
         categories: names or numbers of columns that hold categories; None takes those that
             a pandas or polars frame declares (categories, words).
         embedding_size: the length of the vector of a category, or "auto".
+        pretrained: a fitted network whose body (all but the last layer), with the units of its
+            inputs, is where the weights begin: an estimator of the same architecture, or
+            `MaskedPretraining`. The prior then is around these weights.
+        trainable: what is trained: "all"; "head", the last layer, on frozen features; a number
+            of blocks before it too; "bias"; "adapters" (bottlenecks after blocks) or "low_rank"
+            (changes W + AB of the matrices, merged at the end), each with the head; with
+            a size: ("adapters", 8), ("low_rank", 8) or `layers.LowRank`.
         warm_start: whether `fit` goes on from the weights of the last one.
         random_state: seed of first weights, batches, draws and the split.
         verbose: whether to show a progress bar.
@@ -104,6 +111,8 @@ class MLPRegressor(RegressorMixin, NetworkPredictor):
         loss_: the last training loss, in nats on the scaled target.
         n_iter_: epochs of Adam, or steps of L-BFGS, that were made.
         status_: how it ended.
+        n_parameters_: the parameters of a network.
+        n_trainable_: how many of them were trained.
         last_layer_: the posterior of the last weights, with `laplace`.
         encoder_: of the categories, or None.
     """
@@ -139,6 +148,8 @@ class MLPRegressor(RegressorMixin, NetworkPredictor):
         laplace=False,
         categories=None,
         embedding_size="auto",
+        pretrained: Any = None,
+        trainable: Any = "all",
         warm_start=False,
         random_state=0,
         verbose=False,
@@ -192,6 +203,8 @@ class MLPClassifier(ClassifierMixin, NetworkPredictor):
         laplace=False,
         categories=None,
         embedding_size="auto",
+        pretrained: Any = None,
+        trainable: Any = "all",
         warm_start=False,
         random_state=0,
         verbose=False,

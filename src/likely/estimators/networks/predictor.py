@@ -26,7 +26,6 @@ A model that ends with a `Dense` layer (a `Chain`) starts at the null model and 
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from os import PathLike
 from typing import Any, ClassVar
 
@@ -45,8 +44,11 @@ from likely.base.rows import (
     fill_absent_targets,
     weights_of,
 )
+from likely.base.training.blocks import parameter_count as count_of
+from likely.base.training.bodies import Body
 from likely.base.training.members import Network
 from likely.base.training.options import TABLES, TrainingOptions, is_auto
+from likely.base.training.regimes import Regime
 from likely.base.training.trainer import (
     Earlier,
     Observers,
@@ -58,9 +60,10 @@ from likely.base.training.trainer import (
     weights_of as weights_to_begin,
 )
 from likely.core.checks import InputError, check_finite
-from likely.core.precision import float64, precision_of
+from likely.core.precision import float64
 from likely.core.rows import pad, pad_rows, size_class
 from likely.estimators.networks.calibration import calibration_of
+from likely.estimators.networks.etas import member_etas
 from likely.estimators.networks.families import family_of
 from likely.estimators.networks.inputs import Inputs, TableInputs
 from likely.estimators.networks.laplace import (
@@ -68,13 +71,18 @@ from likely.estimators.networks.laplace import (
     last_layer_posterior,
     with_uncertain_weights,
 )
-from likely.estimators.networks.learner import NetworkLearner
+from likely.estimators.networks.learner import NetworkLearner, parameter_count
+from likely.estimators.networks.transfer import (
+    architecture_settings,
+    check_passes,
+    first_body,
+    fitted_body,
+    settings_from,
+    trained_count,
+)
 from likely.families import AbstractFamily, Predictive, StudentT, mix
 from likely.solvers.training import Callback, Checkpoints
 from likely.typing import Batch
-
-MAX_PARALLEL_MEMBERS = 16
-"""Members that predict side by side."""
 
 
 class NetworkPredictor(Predictor):
@@ -157,7 +165,10 @@ class NetworkPredictor(Predictor):
         if validation is not None:
             self._check_targets(validation, "y_val")
         trainer = Trainer(options, self.learner_)
-        begin = None if earlier is None else earlier.begin(self._now(), trainer)
+        if earlier is None:
+            begin = first_body(self, trainer)
+        else:
+            begin = earlier.begin(self._now(), trainer)
         phi = trainer.fit(
             batch, validation=validation, fold=fold, begin=begin, observers=observers
         )
@@ -193,11 +204,15 @@ class NetworkPredictor(Predictor):
         self._check_targets(batch)
         epochs, passes = getattr(self, "n_iter_", 0), getattr(self, "passes_", 0)
         seen = float(batch.w.sum()) + getattr(self, "weight_seen_", 0.0)
-        begin = None if first else weights_to_begin(self.phi_, np.float32)
         trainer = Trainer(options, self.learner_)
+        check_passes(self.learner_.regime)
+        if first:
+            begin = first_body(self, trainer)
+        else:
+            begin = weights_to_begin(self.phi_, np.float32)
         memory = getattr(self, "memory_", None)
         phi, memory = trainer.one_pass(batch, begin, memory, passes=passes, seen=seen)
-        if begin is not None:
+        if not first:
             phi = replace(phi, calibration=stacked(self.phi_).calibration)
         publish(self, phi, trainer.iterations(phi, batch), warn=False)
         self.n_iter_, self.passes_ = self.n_iter_ + epochs, passes + 1
@@ -207,7 +222,8 @@ class NetworkPredictor(Predictor):
 
     def _problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem | None:
         """The learner with checked rows; None where a fit is more than its learner."""
-        if TrainingOptions.of(self).cross_fitted:
+        taken = getattr(self, "pretrained", None) is not None
+        if taken or TrainingOptions.of(self).cross_fitted:
             return None
         batch = self._batch(X, y, sample_weight)
         options = self._options(batch.w)
@@ -264,6 +280,8 @@ class NetworkPredictor(Predictor):
             plain=self._kind.plain(self),
             positions=self._positions,
             rated=options.rated,
+            regime=Regime.of(getattr(self, "trainable", "all")),
+            pretrained=getattr(self, "pretrained", None) is not None,
         )
 
     def _check_targets(self, batch: Batch, name: str = "y") -> None:
@@ -363,6 +381,43 @@ class NetworkPredictor(Predictor):
         table = super()._inputs(self._kind.table(self, X))
         return self._kind.shaped(self, table, X, None)
 
+    # Transfer --------------------------------------------------------------------------
+
+    @classmethod
+    def from_pretrained(cls, source: Any, **settings: Any):
+        """An estimator with the architecture of a fitted network, which it begins from.
+
+        Args:
+            source: a fitted network, as `pretrained` takes it.
+            settings: other settings.
+        """
+        return cls(**(settings_from(source, cls._get_param_names()) | settings))
+
+    def architecture_settings(self) -> dict[str, Any]:
+        """The settings that the architecture and the inputs follow from."""
+        return architecture_settings(self)
+
+    def body(self, like: Any = None) -> tuple[Body, list[Any]]:
+        """All before the head: what another network can begin from, and its layers."""
+        return fitted_body(self)
+
+    @property
+    def n_parameters_(self) -> int:
+        """The number of parameters of a network."""
+        return count_of(member_of(self.phi_, 0).solution.model)
+
+    @property
+    def n_trainable_(self) -> int:
+        """The number of parameters that were trained."""
+        return trained_count(self)
+
+    def __sklearn_clone__(self):
+        """A copy without what was learned, which begins from the same fitted network."""
+        found, source = super().__sklearn_clone__(), getattr(self, "pretrained", None)
+        if source is not None:
+            setattr(found, "pretrained", source)  # noqa: B010
+        return found
+
     # Predicting ------------------------------------------------------------------------
 
     def predict_dist(self, X: Any) -> Any:
@@ -417,44 +472,4 @@ class NetworkPredictor(Predictor):
     def _etas(self, X: np.ndarray, phi: Network | None = None) -> np.ndarray:
         """(m, n, k) η of the members, those of the fit or of another φ."""
         phi = stacked(self.phi_ if phi is None else phi)
-        learner, size = self.learner_, self._kind.max_rows
-        if size is None:
-            with float64():
-                etas = _eta_of(learner, phi, pad_rows(X))
-                return np.asarray(etas, np.float64)[:, : len(X)]
-        with precision_of(phi.solution.model):
-            parts = [pad_rows(X[i : i + size]) for i in range(0, len(X), size)]
-            etas = [np.asarray(_eta_of(learner, phi, part)) for part in parts]
-        return np.concatenate(etas, 1).astype(np.float64)[:, : len(X)]
-
-
-@eqx.filter_jit
-def _eta_of(learner: NetworkLearner, phi: Network, X: Any):
-    """η of every member, some members at a time, so that they fit in the cache."""
-    m = len(phi.solution.loss)
-    at_once = max(k for k in range(1, MAX_PARALLEL_MEMBERS + 1) if m % k == 0)
-    if at_once == m:
-        return jax.vmap(learner.eta, in_axes=(0, None))(phi, X)
-    arrays, static = eqx.partition(phi, eqx.is_array)
-
-    def one(arrays: Any) -> Any:
-        return learner.eta(eqx.combine(arrays, static), X)
-
-    return jax.lax.map(one, arrays, batch_size=at_once)
-
-
-def parameter_count(network: Any, shape: tuple[int, ...], n_eta: int) -> int:
-    """The number of parameters of the model that an architecture builds."""
-    try:
-        return _counted(network, shape, n_eta)
-    except TypeError:  # not hashable, so not remembered
-        return _counted.__wrapped__(network, shape, n_eta)
-
-
-@lru_cache(maxsize=64)
-def _counted(network: Any, shape: tuple[int, ...], n_eta: int) -> int:
-    model = eqx.filter_eval_shape(
-        lambda key: network.build(shape, n_eta, key=key), jax.random.key(0)
-    )
-    arrays = eqx.filter(model, lambda a: hasattr(a, "shape"))
-    return sum(int(np.prod(a.shape)) for a in jax.tree.leaves(arrays))
+        return member_etas(self.learner_, phi, X, self._kind.max_rows)

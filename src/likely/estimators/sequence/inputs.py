@@ -39,7 +39,10 @@ class SequenceInputs:
         estimator.length_ = length_class(int(max(found.lengths)))
         if form == TOKENS:
             least = at_least("min_count", estimator.min_count, 1)
-            estimator.vocabulary_ = found.vocabulary(w[w > 0], least)
+            known = known_tokens(estimator, words=found.values.dtype.kind == "U")
+            if known is None:
+                known = found.vocabulary(w[w > 0], least)
+            estimator.vocabulary_ = known
         else:
             estimator.channels_ = found.values.shape[1]
 
@@ -126,6 +129,19 @@ class Sequences(NamedTuple):
                 f"X contains {what} in row {row}, position {position}, channel {channel}; "
                 "leave the position out, fill it, or give the row weight 0."
             )
+
+
+def known_tokens(estimator: Any, *, words: bool) -> np.ndarray | None:
+    """The tokens of the network that an estimator begins from, sorted; None where it has none.
+
+    Args:
+        estimator: with the setting `pretrained`.
+        words: whether the tokens of the rows are words, or whole numbers.
+    """
+    source: Any = getattr(estimator, "pretrained", None)
+    if hasattr(source, "sorted_tokens"):
+        return source.sorted_tokens(words=words)
+    return getattr(source, "vocabulary_", None)
 
 
 def form_of(X: Any, tokens: Any) -> str:

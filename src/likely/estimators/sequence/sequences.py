@@ -61,6 +61,14 @@ class SequenceClassifier(ClassifierMixin, NetworkPredictor):
         min_count: how often a token occurs at least in the rows of the fit to have a vector of
             its own; rarer ones teach the vector of unknown tokens.
         dtype: what to compute in, such as "bfloat16".
+        pretrained: a fitted network whose body (all but the last layer), with the units of its
+            inputs and its tokens, is where the weights begin: an estimator of the same
+            architecture, or `text.MaskedLanguageModel` for a transformer of tokens. The prior
+            then is around these weights.
+        trainable: what is trained: "all"; "head", the last layer, on frozen features; a number
+            of blocks before it too; "bias"; "adapters" (bottlenecks after blocks) or "low_rank"
+            (changes W + AB of the matrices, merged at the end), each with the head; with
+            a size: ("adapters", 8), ("low_rank", 8) or `layers.LowRank`.
         alpha: strength of the Gaussian prior on the weights (not on the biases); "auto" is 1
             with held-out rows for each member, else 1e-4.
         solver: "adam" on minibatches, "lbfgs" on all rows in float64, or "auto" by the size; or
@@ -99,6 +107,8 @@ class SequenceClassifier(ClassifierMixin, NetworkPredictor):
         loss_: the last training loss.
         n_iter_: epochs of Adam, or steps of L-BFGS, that were made.
         status_: how it ended.
+        n_parameters_: the parameters of a network.
+        n_trainable_: how many of them were trained.
     """
 
     _kind = SequenceInputs(256)
@@ -116,6 +126,8 @@ class SequenceClassifier(ClassifierMixin, NetworkPredictor):
         tokens="auto",
         min_count=2,
         dtype=None,
+        pretrained: Any = None,
+        trainable: Any = "all",
         alpha: Any = "auto",
         solver="adam",
         learning_rate_init: Any = "auto",
@@ -173,6 +185,8 @@ class SequenceRegressor(RegressorMixin, NetworkPredictor):
         tokens="auto",
         min_count=2,
         dtype=None,
+        pretrained: Any = None,
+        trainable: Any = "all",
         alpha: Any = "auto",
         solver="adam",
         learning_rate_init: Any = "auto",

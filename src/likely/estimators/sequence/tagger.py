@@ -23,8 +23,9 @@ class SequenceTagger(NetworkPredictor):
 
     The loss is the mean over all positions of all rows. Rows come as for `SequenceClassifier`,
     and so are the other arguments and the attributes; y has the labels of each row's positions,
-    as an array (n, t) or a list of lists. Predictions have the form of X: arrays for
-    arrays, lists of arrays for lists.
+    as an array (n, t) or a list of lists. A position whose label is None is read, but it is
+    neither learned from nor judged. Predictions have the form of X: arrays for arrays, lists of
+    arrays for lists.
 
     Args:
         bidirectional: whether recurrent layers also read from the last position to the first,
@@ -48,6 +49,8 @@ class SequenceTagger(NetworkPredictor):
         tokens="auto",
         min_count=2,
         dtype=None,
+        pretrained: Any = None,
+        trainable: Any = "all",
         alpha: Any = "auto",
         solver="adam",
         learning_rate_init: Any = "auto",
@@ -97,8 +100,10 @@ class SequenceTagger(NetworkPredictor):
         w = weights_of(sample_weight, len(X))
         labels = _labels(X, y, w, name)
         counted = np.concatenate(
-            [row for row, each in zip(labels, w, strict=True) if each]
+            [row[_labelled(row)] for row, each in zip(labels, w, strict=True) if each]
         )
+        if counted.dtype == object and all(isinstance(each, str) for each in counted):
+            counted = counted.astype(str)
         if not known:
             self.classes_ = encode_labels(counted)[0]
         else:
@@ -107,7 +112,8 @@ class SequenceTagger(NetworkPredictor):
         batch = super()._batch(X, any_label, sample_weight, first=first, known=True)
         codes = np.full(batch.x.shape[:2], np.nan)
         for i in np.flatnonzero(w > 0):
-            codes[i, : len(labels[i])] = np.searchsorted(self.classes_, labels[i])
+            here = np.flatnonzero(_labelled(labels[i]))
+            codes[i, here] = np.searchsorted(self.classes_, labels[i][here])
         codes[w == 0] = codes[np.argmax(w > 0)]
         return batch._replace(y=codes)
 
@@ -162,9 +168,11 @@ class SequenceTagger(NetworkPredictor):
         labels = _labels(X, y, w, "y")
         kept = X if len(here) == len(w) else _taken(X, here)
         logs = self._each_log_prob(kept)
+        masks = [_labelled(labels[i]) for i in here]
+        logs = [row[mask] for row, mask in zip(logs, masks, strict=True)]
+        found = [labels[i][mask] for i, mask in zip(here, masks, strict=True)]
+        codes = codes_of(np.concatenate(found), self.classes_, "y").astype(int)
         lengths = [len(row) for row in logs]
-        found = np.concatenate([labels[i] for i in here])
-        codes = codes_of(found, self.classes_, "y").astype(int)
         return np.concatenate(logs), codes, np.repeat(w[here], lengths)
 
     def _each_log_prob(self, X: Any) -> list[np.ndarray]:
@@ -196,6 +204,13 @@ def _labels(X: Any, y: Any, w: np.ndarray, name: str) -> list[np.ndarray]:
                 f"{found.shape}; give one label for each position."
             )
     return labels
+
+
+def _labelled(row: np.ndarray) -> np.ndarray:
+    """(t,) booleans: the positions that have a label."""
+    if row.dtype != object:
+        return np.ones(len(row), bool)
+    return np.array([label is not None for label in row], bool)
 
 
 def _taken(X: Any, rows: np.ndarray) -> Any:

@@ -26,6 +26,15 @@ class Cache(eqx.Module):
     """How many positions are filled."""
 
 
+class Memory(eqx.Module):
+    """Keys and values of a context that is looked at again and again."""
+
+    keys: Float[Array, "n s g d"]
+    values: Float[Array, "n s g d"]
+    present: Any = None
+    """(n, s) which positions are there; None where all are."""
+
+
 class MultiHeadAttention(eqx.Module):
     """Each position becomes a mixture of values, by the match of its query with all keys.
 
@@ -104,15 +113,24 @@ class MultiHeadAttention(eqx.Module):
         self, X: Any, context: Any = None, first: Any = 0
     ) -> tuple[Any, Any, Any]:
         """Queries, keys and values; `first` is the position of the first query."""
-        source = X if context is None else context
+        own = context is None
+        k, v = self._keys_and_values(X if own else context, first if own else 0)
+        return self._queries(X, first), k, v
+
+    def _queries(self, X: Any, first: Any = 0) -> Any:
         q = self.query.of(X).reshape(*X.shape[:2], self.n_heads, -1)
-        both = self.key_value.of(source)
-        both = both.reshape(*source.shape[:2], 2, self.n_key_heads, self.head_size)
+        return rotate(q, first + jnp.arange(q.shape[1])) if self.rotary else q
+
+    def _keys_and_values(self, X: Any, first: Any = 0) -> tuple[Any, Any]:
+        both = self.key_value.of(X)
+        both = both.reshape(*X.shape[:2], 2, self.n_key_heads, self.head_size)
         k, v = both[:, :, 0], both[:, :, 1]
-        if self.rotary:
-            q = rotate(q, first + jnp.arange(q.shape[1]))
-            k = rotate(k, (first if context is None else 0) + jnp.arange(k.shape[1]))
-        return q, k, v
+        return rotate(k, first + jnp.arange(k.shape[1])) if self.rotary else k, v
+
+    def remember(self, context: Any) -> Memory:
+        """The keys and values of a context (n, s, d), an array or `Padded`."""
+        source, present = unpack(context)
+        return Memory(*self._keys_and_values(source), present)
 
     def __call__(
         self,
@@ -128,15 +146,19 @@ class MultiHeadAttention(eqx.Module):
 
         Args:
             X: (n, t, d), which asks; an array or `Padded`.
-            context: (n, s, d), which is looked at; X itself where None.
+            context: (n, s, d), which is looked at, or the `Memory` of it; X itself where None.
             mask: (t, s) or (n, t, s), which positions may be looked at.
             w: is not used: rows are independent.
             key: of the dropout; None at inference.
             state: is passed on.
         """
         values, _ = unpack(X)
-        source, present = unpack(X if context is None else context)
-        q, k, v = self.heads(values, None if context is None else source)
+        if isinstance(context, Memory):
+            q, k, v = self._queries(values), context.keys, context.values
+            present = context.present
+        else:
+            source, present = unpack(X if context is None else context)
+            q, k, v = self.heads(values, None if context is None else source)
         found = attention(q, k, v, **self._options(q, k, mask, present))
         return repack(self._mix(found, key), X), state
 

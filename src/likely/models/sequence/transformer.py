@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from likely.core.checks import InputError, check_choice, concrete
-from likely.layers.attention.multi_head import Cache
+from likely.layers.attention.multi_head import Cache, Memory
 from likely.layers.attention.positions import LearnedPositions, sinusoidal_positions
 from likely.layers.attention.transformer import NORMS, TransformerLayer
 from likely.layers.composition.padded import repack, unpack
@@ -204,7 +204,7 @@ class Transformer(eqx.Module):
         Args:
             X: (n, t) tokens or (n, t, d) numbers.
             caches: of the positions so far, with room for the new ones.
-            encoded: (n, s, size) what the cross-attention looks at.
+            encoded: (n, s, size) what the cross-attention looks at, or what `remember` made.
         """
         if self.kind != "decoder":
             raise InputError(
@@ -220,10 +220,21 @@ class Transformer(eqx.Module):
                 "do not fit: give a longer one."
             )
         longer, H = [], self._embed(X, filled)
-        for layer, cache in zip(self.layers, caches, strict=True):
-            H, cache = layer.extend(H, cache, encoded)
+        every = encoded if isinstance(encoded, tuple) else (encoded,) * len(caches)
+        for layer, cache, own in zip(self.layers, caches, every, strict=True):
+            H, cache = layer.extend(H, cache, own)
             longer.append(cache)
         return self.eta(H if self.norm is None else self.norm.of(H)), tuple(longer)
+
+    def remember(self, encoded: Any) -> tuple[Memory, ...]:
+        """What each layer looks at of an encoded source, for `extend`.
+
+        Args:
+            encoded: (n, s, size) an array or `Padded`.
+        """
+        self._check_given(None, encoded)
+        looking = [layer.cross for layer in self.layers]
+        return tuple(cross.remember(encoded) for cross in looking if cross is not None)
 
     @property
     def vocabulary(self) -> int | None:

@@ -145,6 +145,9 @@ def fingerprint_of(loop: Any, key: Any, model: Any, layout: Any) -> dict[str, An
         "data": digest([[a.shape for a in rows], sample]),
         "seed": digest(seed),
     }
+    constants = getattr(model, "constants", None)
+    if constants is not None:
+        of["parameters that stay"] = digest(constants)
     return {"of": of, "with": environment(layout)}
 
 

@@ -12,17 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from likely.base.density import Density
 from likely.base.labels import class_distribution
-from likely.base.settings import at_least, one_of, store
+from likely.base.settings import at_least, store
 from likely.base.training.members import Network
 from likely.base.training.trainer import Observers, Trainer, publish, stacked
 from likely.core.checks import InputError
-from likely.core.random import key_of
 from likely.layers import pad_sequences
-from likely.models.sequence.beam_search import beam_search
-from likely.models.sequence.generation import stream as stream_tokens
 from likely.solvers.training import Callback, Checkpoints
 from likely.text.models.judging import log_probs, next_token
 from likely.text.models.next_token import Ensemble, NextToken
+from likely.text.models.prompting import classify
 from likely.text.models.sequences import Sequences
 from likely.text.models.settings import (
     hold_out,
@@ -32,18 +30,24 @@ from likely.text.models.settings import (
     vocabulary_of,
     windows_of,
 )
+from likely.text.models.text_tokens import TextTokens, is_text
 from likely.text.models.windows import Windows, default_stride
+from likely.text.models.writing import joined, tokens_after
 
 
 class LanguageModel(Density):
-    r"""$p(x) = \prod_t p(x_t \mid x_{<t})$ of sequences of tokens, by a transformer (GPT).
+    r"""$p(x) = \prod_t p(x_t \mid x_{<t})$ of texts or tokens, by a transformer (GPT).
 
-    Tokens are whole numbers from 0 on. `fit` takes one long stream of them, an array (n, t),
-    a list of sequences of different lengths, or `layers.Padded`. A token is predicted from up
-    to `context` symbols before it; in front of the first token of a sequence stands a symbol
-    for its beginning, so that the first token has a probability too. Longer sequences are
-    judged, and written, in windows: a full one is followed by one that begins with its newer
-    half.
+    `fit` takes a list of texts or one long text, which a tokenizer turns into tokens. Each
+    text of a list ends with a token of its own, so that `log_prob` is that of the whole text
+    and samples end. Or it takes tokens, whole numbers from 0 on: one long stream, an array
+    (n, t), a list of sequences of different lengths, or `layers.Padded`. What comes out is of
+    the kind that goes in.
+
+    A token is predicted from up to `context` symbols before it; in front of the first token
+    of a sequence stands a symbol for its beginning, so that the first token has a probability
+    too. Longer sequences are judged, and written, in windows: a full one is followed by one
+    that begins with its newer half.
 
     By default a tenth of the data (whole sequences, or the end of a stream) is held out; the
     training stops when its loss has not fallen for 500 steps, of small data for fewer, and the
@@ -55,7 +59,11 @@ class LanguageModel(Density):
         size: the numbers in the state of a position, a multiple of the heads.
         context: the most symbols that a token is predicted from; shorter if no sequence is
             that long.
-        vocabulary: the number of tokens; None for one more than the largest.
+        tokenizer: how texts become tokens: "characters", "words", "bytes", "bpe", or a
+            tokenizer, which is fitted to the texts unless it is fitted already. None is
+            "characters" for texts, and none for tokens.
+        vocabulary: the number of tokens; None for one more than the largest, or for those of
+            the tokenizer.
         positions: "learned", "sinusoidal", "rotary" or "relative", as in
             `models.Transformer`.
         dropout: the probability to drop a value of the embedding and of what layers add.
@@ -80,7 +88,9 @@ class LanguageModel(Density):
         verbose: whether to show a progress bar, with tokens per second and the time left.
 
     Attributes:
-        vocabulary_: the number of tokens.
+        tokenizer_: the fitted tokenizer, or None for a model of tokens.
+        end_: the token that ends a text; None where there is none.
+        vocabulary_: the number of tokens, that one included.
         context_: the most symbols that a token is predicted from.
         n_parameters_: the number of parameters of a network.
         history_: loss, rate and validation loss (nats per token) along the training.
@@ -94,6 +104,7 @@ class LanguageModel(Density):
     n_heads: Any
     size: Any
     context: Any
+    tokenizer: Any
     vocabulary: Any
     positions: Any
     dropout: Any
@@ -115,6 +126,10 @@ class LanguageModel(Density):
     phi_: Network
     history_: dict[str, np.ndarray]
     status_: str
+    tokenizer_: Any
+    end_: int | None
+    unknown_: bool
+    """Whether the fit had texts with characters or words that the tokenizer does not know."""
 
     @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
@@ -124,6 +139,7 @@ class LanguageModel(Density):
         size=128,
         *,
         context=64,
+        tokenizer: Any = None,
         vocabulary: Any = None,
         positions="learned",
         dropout: Any = 0.0,
@@ -145,6 +161,12 @@ class LanguageModel(Density):
     ):
         store(self, locals())
 
+    @staticmethod
+    def __upgrade__(fields: dict) -> dict:
+        """Models of files from before there were tokenizers are models of tokens."""
+        older = {"tokenizer_": None, "end_": None, "unknown_": False}
+        return older | fields if "phi_" in fields else fields
+
     # Fitting ---------------------------------------------------------------------------
 
     def fit(
@@ -162,22 +184,26 @@ class LanguageModel(Density):
         """Fit by maximum likelihood of the next token.
 
         Args:
-            X: a stream of tokens, an array (n, t), a list of sequences, or `Padded`.
+            X: a list of texts, one long text, or tokens: a stream of them, an array (n, t), a
+                list of sequences, or `Padded`.
             y: not used.
-            sample_weight: how often each of several sequences counts.
-            X_val: other sequences, to stop by.
+            sample_weight: how often each of several texts or sequences counts.
+            X_val: others, to stop by.
             callbacks: functions of an `Event`; one that returns True ends the fit.
             checkpoints: a folder to save the run in, or `Checkpoints`.
             resume: whether to go on from there.
             mesh: devices that share each step; several members share them anyway.
         """
-        sequences = Sequences.of(X, sample_weight)
-        other = None if X_val is None else Sequences.of(X_val, name="X_val")
-        vocabulary = vocabulary_of(self, sequences)
+        reader = TextTokens.learned(self.tokenizer, X, sample_weight)
+        sequences = reader.sequences(X, sample_weight, empty=False)
+        other = None if X_val is None else reader.sequences(X_val, name="X_val")
+        vocabulary = vocabulary_of(self, sequences, reader.n_tokens)
         most = at_least("context", self.context, 1, whole=True)
         if other is not None:
             other.check(vocabulary, "X_val")
         self.vocabulary_ = vocabulary
+        self.tokenizer_, self.end_ = reader
+        self.unknown_ = reader.unknown(sequences)
         if other is None and self.early_stopping:
             sequences, other = hold_out(self, sequences)
         self.context_ = min(int(sequences.lengths.max()), most)
@@ -194,10 +220,12 @@ class LanguageModel(Density):
     # Judging ---------------------------------------------------------------------------
 
     def log_prob(self, X: Any, *, stride: int | None = None) -> np.ndarray:
-        """(n,) log p of each sequence: the sum over its tokens, in nats.
+        """(n,) log p of each text or sequence: the sum over its tokens, in nats.
+
+        The end of a text counts, if the model has learned from texts that end.
 
         Args:
-            X: as in `fit`; a stream is one sequence.
+            X: as in `fit`; one text, or a stream, is one sequence.
             stride: how far the windows of sequences longer than the context are apart. With
                 `stride=context_` they do not overlap, which is quick, and the first tokens of
                 each are predicted from little.
@@ -208,6 +236,18 @@ class LanguageModel(Density):
         nats = log_probs(self._network, windows.symbols)
         np.add.at(found, windows.sequence, np.where(windows.judged, nats, 0.0).sum(1))
         return found
+
+    def token_log_probs(self, X: Any, *, stride: int | None = None) -> list[np.ndarray]:
+        """log p of each token after those before it, one array for each text or sequence.
+
+        Args:
+            X: as in `fit`.
+            stride: as in `log_prob`.
+        """
+        sequences = self._sequences(X)
+        windows = self._judged(sequences, stride)
+        nats = log_probs(self._network, windows.symbols)[windows.judged]
+        return np.split(nats, np.cumsum(sequences.lengths)[:-1])
 
     def perplexity(self, X: Any, *, stride: int | None = None) -> float:
         """exp(mean nats per token): among how many tokens the next one is as if drawn.
@@ -227,19 +267,67 @@ class LanguageModel(Density):
         """
         return self._nats_per_token(X, stride) / float(np.log(2))
 
+    def bits_per_byte(self, X: Any, *, stride: int | None = None) -> float:
+        """The mean −log₂ p for each byte of the texts in UTF-8, whatever the tokens are.
+
+        Args:
+            X: texts.
+            stride: as in `log_prob`.
+        """
+        if not is_text(X):
+            raise InputError("X holds tokens, whose bytes are not known; give texts.")
+        nats, count = -self.log_prob(X, stride=stride).sum(), self._reader.n_bytes(X)
+        if not count:
+            raise InputError("X has only empty texts; give at least one byte.")
+        return float(nats / np.log(2) / count)
+
     def predict_dist(self, X: Any) -> Any:
-        """p(next token | sequence) after each sequence, over the classes 0, 1, ...
+        """p(next token | text or sequence) after each, over the classes 0, 1, ...
+
+        `tokenizer_.tokens_` says what they stand for; the last may be the end of the text.
 
         Args:
             X: as in `fit`.
         """
-        rows = [self._tail(row) for row in self._sequences(X).rows]
+        rows = [self._tail(row) for row in self._sequences(X, ended=False).rows]
         log_p = next_token(self._network, rows)
         return class_distribution(log_p, np.arange(self.vocabulary_))
 
-    def _sequences(self, X: Any) -> Sequences:
+    def classify(
+        self,
+        prompts: Any,
+        options: Any,
+        *,
+        separator: str = " ",
+        normalize: bool = False,
+        calibrate: Any = None,
+        end: bool = False,
+    ) -> Any:
+        """The distribution over answers to each prompt, by their log-likelihood after it.
+
+        Nothing is learned; `few_shot` makes prompts that show a few examples.
+
+        Args:
+            prompts: a text, or several.
+            options: the answers to choose from.
+            separator: what stands between prompt and answer, unless the prompt is empty or
+                ends with a space.
+            normalize: whether to judge an answer by the mean over its tokens, so that long
+                ones do not suffer.
+            calibrate: a prompt that says nothing, such as "N/A", or one for each prompt;
+                answers that are probable after it count less.
+            end: whether the text has to end after the answer.
+        """
+        settings = {"separator": separator, "normalize": normalize, "end": end}
+        return classify(self, prompts, options, calibrate=calibrate, **settings)
+
+    @property
+    def _reader(self) -> TextTokens:
         check_is_fitted(self)
-        return Sequences.of(X).check(self.vocabulary_)
+        return TextTokens(self.tokenizer_, self.end_)
+
+    def _sequences(self, X: Any, *, ended: bool = True) -> Sequences:
+        return self._reader.sequences(X, ended=ended).check(self.vocabulary_)
 
     def _judged(self, sequences: Sequences, stride: int | None) -> Windows:
         """Windows that judge each token once."""
@@ -279,12 +367,15 @@ class LanguageModel(Density):
         n_beams: int = 4,
         stream: bool = False,
     ) -> Any:
-        """The n tokens that come next: (n,) after one prompt, (k, n) after k prompts.
+        """What comes next: a text of up to n tokens, or n tokens.
+
+        After one prompt (n,) tokens, (k, n) after k prompts; of texts one or a list. A text
+        ends before n tokens if the model says so.
 
         Args:
-            prompt: a sequence of tokens, an array (k, t) or a list of k sequences; None for
-                the beginning of a new sequence. Of a prompt that is longer than the context
-                the newer part counts.
+            prompt: a text or several; or a sequence of tokens, an array (k, t) or a list of k
+                sequences; None for the beginning of a new one. Of a prompt that is longer
+                than the context the newer part counts.
             n: how many tokens.
             temperature: what the logits are divided by; below 1 what is probable gets more so.
             top_k: only the k most probable tokens.
@@ -293,53 +384,49 @@ class LanguageModel(Density):
             method: "sample", "greedy" (always the most probable token) or "beam" (a search
                 for the most probable sequence; the context has to hold all n).
             n_beams: how many sequences the search keeps.
-            stream: whether to return an iterator that gives each token when it is known.
+            stream: whether to return an iterator that gives each token, or what it adds to
+                the text, when it is known.
         """
-        one_of("method", method, ("sample", "greedy", "beam"))
-        n, rows, alone = at_least("n", n, 1, whole=True), *self._prompts(prompt)
-        network = self._network
-        if method == "beam":
-            rows = [row[-max(1, self.context_ + 1 - n) :] for row in rows]
-            found = beam_search(network, rows, n, n_beams=n_beams).tokens[:, 0]
-            parts = iter([found])
-        else:
-            key = None if method == "greedy" else key_of(random_state)
-            options: dict[str, Any] = {"chunk": 1} if stream else {}
-            if key is not None:
-                options |= {"top_k": top_k, "top_p": top_p}
-            heat = 0.0 if key is None else at_least("temperature", temperature)
-            parts = stream_tokens(
-                network, rows, n, temperature=heat, key=key, **options
-            )
-        if stream:
-            columns = (column for part in parts for column in part.T)
-            return (c[0] if alone else c for c in columns)
-        tokens = np.concatenate(list(parts), 1)
-        return tokens[0] if alone else tokens
+        n, reader = at_least("n", n, 1, whole=True), self._reader
+        if prompt is None:
+            prompt = [] if reader.tokenizer is None else ""
+        prompts = self._prompts(prompt)
+        parts = tokens_after(
+            self._network,
+            [self._tail(row) for row in prompts.rows],
+            n,
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            random_state=random_state,
+            method=method,
+            n_beams=n_beams,
+            end=self.end_,
+            stream=stream,
+        )
+        known = reader if is_text(prompt) else None
+        return joined(parts, prompts, known, stream=stream)
 
     def sample(
         self, n: int = 1, *, length: int | None = None, random_state: Any = None
-    ) -> np.ndarray:
-        """(n, length) independent draws of the first tokens of a sequence.
+    ) -> Any:
+        """Independent draws: n texts, or (n, length) tokens.
 
         Args:
             n: how many.
-            length: how many tokens of each; as many as the context where None.
+            length: how many tokens of each, at most if texts have an end; as many as the
+                context where None.
             random_state: the seed.
         """
-        check_is_fitted(self)
+        prompt = [] if self._reader.tokenizer is None else ""
         count = at_least("n", n, 1, whole=True)
         length = self.context_ if length is None else length
-        prompts = [[]] * count
-        return self.generate(prompts, length, random_state=random_state)
+        return self.generate([prompt] * count, length, random_state=random_state)
 
-    def _prompts(self, prompt: Any) -> tuple[list[np.ndarray], bool]:
-        """What the network reads of each prompt, and whether there is one only."""
-        check_is_fitted(self)
-        prompt = [] if prompt is None else prompt
-        found = Sequences.of(prompt, name="prompt", empty=True)
-        found.check(self.vocabulary_, "prompt")
-        return [self._tail(row) for row in found.rows], found.stream
+    def _prompts(self, prompt: Any, name: str = "prompt") -> Sequences:
+        """Checked prompts; `stream` says whether there is one only."""
+        found = self._reader.prompts(prompt, name=name, unknown=self.unknown_)
+        return found.check(self.vocabulary_, name)
 
     def _tail(self, row: np.ndarray) -> np.ndarray:
         """The symbols of a sequence that its next token is predicted from."""
@@ -360,7 +447,7 @@ class LanguageModel(Density):
         """
         rows = [
             np.append(self.vocabulary_, row).astype(np.int32)
-            for row in self._sequences(X).rows
+            for row in self._sequences(X, ended=False).rows
         ]
         found = pad_sequences(rows)
         network = NextToken(self._network.members[member])

@@ -7,6 +7,7 @@ import numpy as np
 
 from likely.base.settings import above_zero, at_least, one_of
 from likely.base.training.options import TrainingOptions, is_auto
+from likely.core.checks import InputError
 from likely.core.random import key_of
 from likely.objectives.next_token import NextTokenLikelihood
 from likely.solvers import AdamW, ClipByNorm, Constant, Cosine, WarmUp
@@ -36,11 +37,22 @@ def whole(model: Any, name: str, minimum: int = 1) -> int:
     return at_least(name, getattr(model, name), minimum, whole=True)
 
 
-def vocabulary_of(model: Any, sequences: Sequences) -> int:
-    """The number of tokens: as given, or one more than the largest."""
+def vocabulary_of(model: Any, sequences: Sequences, known: int | None = None) -> int:
+    """The number of tokens: as given, those of the tokenizer, or one more than the largest.
+
+    Args:
+        model: the language model.
+        sequences: what it is fitted to.
+        known: the tokens of its tokenizer, if it has one.
+    """
     if model.vocabulary is None:
-        return sequences.largest + 1
+        return sequences.largest + 1 if known is None else known
     given = whole(model, "vocabulary")
+    if known is not None and given != known:
+        raise InputError(
+            f"vocabulary is {given}, but texts have {known} tokens, those of the tokenizer "
+            "and an end; leave `vocabulary` out."
+        )
     sequences.check(given)
     return given
 
@@ -88,7 +100,7 @@ def learner_of(model: Any, windows: RandomWindows) -> LanguageLearner:
     return LanguageLearner(solver, likelihood, tuple(settings.items()), dtype)
 
 
-def solver_of(model: Any, windows: RandomWindows) -> AdamW:
+def solver_of(model: Any, windows: Any) -> AdamW:
     """AdamW on windows that are drawn in each step."""
     return AdamW(
         rate_of(model),
@@ -114,7 +126,7 @@ def rate_of(model: Any) -> AbstractSchedule:
     return WarmUp(max(1, rise), rate)
 
 
-def options_of(model: Any, windows: RandomWindows) -> TrainingOptions:
+def options_of(model: Any, windows: Any) -> TrainingOptions:
     """How the learner is trained."""
     bar: Any = bool(model.verbose)
     if bar:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from likely.workbench.ladder import Event, Ladder
 from likely.workbench.report.measured import Interaction
+from likely.workbench.target import Target
 
 COLUMNS, POINTS, BACKGROUND = 4, 10, 15
 """The number of columns whose pairs are examined, of points, and of rows that are averaged."""
@@ -48,7 +49,8 @@ def interactions(
     copies = pa.concat_tables([_moved(frame, points, rows, c) for c in sets])
     filled = copies.take(pa.array(np.arange(max(SIZE, len(copies))) % len(copies)))
     model = ladder.of_fold(name, 0)
-    predicted = _scaled(model.predict_dist(filled), ladder)[: len(copies)]
+    dist = model.predict_dist(filled)
+    predicted = on_linear_scale(dist, ladder.table.target)[: len(copies)]
     means = predicted.reshape(len(sets), len(points), -1).mean(2)
     means = means - means.mean(1, keepdims=True)
     effect = dict(zip(sets, means, strict=True))
@@ -75,9 +77,8 @@ def _moved(
     return copies
 
 
-def _scaled(dist: Any, ladder: Ladder) -> np.ndarray:
+def on_linear_scale(dist: Any, target: Target) -> np.ndarray:
     """Predictions on the scale on which linear models add."""
-    target = ladder.table.target
     if target.is_class:
         probs = np.clip(np.asarray(dist.probs, float), EDGE, 1 - EDGE)
         logits = np.log(probs / (1 - probs))

@@ -31,7 +31,7 @@ def learning_curve(ladder: Ladder) -> LearningCurve | None:
     table, known = ladder.table, ladder.held_out[name]
     used = table.folds.held_out[:, known.rows].any(axis=1)
     numbers = np.flatnonzero(used)[-MAX_FOLDS:].tolist()
-    folds = [Fold(table, number) for number in numbers]
+    folds = [Fold(table, number, ladder.plan.words) for number in numbers]
     d = folds[0].encoded(ladder.candidates[name].encoding)[0].shape[1]
     n = min(len(fold.train) for fold in folds)
     parts = [p for p in PARTS if p * n >= max(MIN_ROWS, ROWS_PER_COLUMN * (d + 1))]
@@ -85,7 +85,9 @@ def _losses(
         w[kept] = table.w[kept]
         fewer = dataclasses.replace(table, w=w)
         inner = Ladder(ladder.spec, fewer, [candidate], plan=ladder.plan)
-        predicted = inner.predictions(candidate, number, Fold(fewer, number))
+        predicted = inner.predictions(
+            candidate, number, Fold(fewer, number, ladder.plan.words)
+        )
         if isinstance(predicted, str):  # too few rows of some class
             return None
         shared = np.isin(predicted.rows, rows)

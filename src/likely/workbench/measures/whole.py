@@ -19,6 +19,7 @@ from likely.workbench.measures.decisions import class_scores, decisions
 from likely.workbench.measures.interactions import interactions
 from likely.workbench.measures.learning_curve import learning_curve
 from likely.workbench.measures.rows import group_column, group_scores, worst_rows
+from likely.workbench.measures.words import top_words
 from likely.workbench.report.contents import VERSION, Report
 from likely.workbench.report.facts import (
     ColumnFacts,
@@ -66,6 +67,7 @@ def reported(
     simple = dataclasses.replace(simple, inflation=vif)
     important = [] if name == "null" else importances(ladder, name)
     used = [i.column for i in important if i.nats > 0]
+    valued = [column for column in used if table.schema[column].used]
     checked = calibration(table, predictions, winner.temperature)
     curve = learning_curve(ladder)
     confusion, by_class, chosen = np.zeros((0, 0)), (), None
@@ -77,12 +79,15 @@ def reported(
             chosen = decisions(y, covered["probs"][:, 1], w, positive)
         if len(confusion) > MAX_CONFUSION_CLASSES:
             confusion = np.zeros((0, 0))
-    found = Measured(ladder, winner, simple, checked, curve, used, repeated(inflated))
+    words = top_words(ladder)
+    found = Measured(
+        ladder, winner, simple, checked, curve, used, repeated(inflated), words
+    )
     return Report(
         version=VERSION,
         likely=likely.__version__,
         spec=ladder.spec,
-        data=_data(table),
+        data=_data(table, ladder.texts),
         target=_target(table),
         ladder=rows,
         skipped={ladder.candidates[k].label: v for k, v in ladder.skipped.items()},
@@ -105,12 +110,13 @@ def reported(
         importances=tuple(ImportanceFacts(*i) for i in important),
         effects=tuple(
             typed(EffectFacts, plain(e))
-            for e in (effects(ladder, name, used) if used else ())
+            for e in (effects(ladder, name, valued) if valued else ())
         ),
-        interactions=interactions(ladder, name, used),
+        interactions=interactions(ladder, name, valued),
         learning_curve=curve,
         findings=all_findings(found),
         versions=_versions(),
+        words=words,
     )
 
 
@@ -126,12 +132,13 @@ def _target(table: Table) -> TargetFacts:
     return TargetFacts(**{name: getattr(table.target, name) for name in names})
 
 
-def _data(table: Table) -> Data:
+def _data(table: Table, texts: tuple[str, ...]) -> Data:
     names = [field.name for field in dataclasses.fields(ColumnFacts)]
-    columns = [
-        ColumnFacts(**{name: getattr(column, name) for name in names})
-        for column in table.schema
-    ]
+    columns = []
+    for column in table.schema:
+        facts = ColumnFacts(**{name: getattr(column, name) for name in names})
+        used = column.used or column.name in texts
+        columns.append(dataclasses.replace(facts, used=used))
     return Data(
         name=table.name,
         rows=len(table),

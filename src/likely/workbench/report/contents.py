@@ -28,6 +28,7 @@ from likely.workbench.report.measured import (
     LearningCurve,
     RowError,
     Simple,
+    WordFacts,
 )
 from likely.workbench.report.typed_json import json_schema, plain, typed
 from likely.workbench.spec import Spec
@@ -63,6 +64,7 @@ class Report:
         learning_curve: the loss by the number of rows.
         findings: warnings and notes, warnings first.
         versions: of the packages that were used.
+        words: of columns of text, those that matter most first.
     """
 
     version: int
@@ -87,6 +89,7 @@ class Report:
     learning_curve: LearningCurve | None
     findings: tuple[Finding, ...]
     versions: Mapping[str, str]
+    words: tuple[WordFacts, ...] = ()
 
     @property
     def is_class(self) -> bool:

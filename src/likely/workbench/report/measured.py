@@ -294,6 +294,27 @@ class Interaction:
 
 
 @dataclasses.dataclass(frozen=True)
+class WordFacts:
+    """How a word of a column of text changes predictions.
+
+    Attributes:
+        column: the column of text.
+        word: the word.
+        effect: the change of the linear predictor when it is in a text.
+        error: its standard deviation over folds.
+        share: of the rows that have it.
+        of_class: the class whose log-odds change, if there are classes.
+    """
+
+    column: str
+    word: str
+    effect: Number
+    error: Number
+    share: float
+    of_class: str
+
+
+@dataclasses.dataclass(frozen=True)
 class LearningCurve:
     """The held-out loss of a simple model that is fitted to parts of the rows.
 

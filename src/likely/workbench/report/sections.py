@@ -262,7 +262,8 @@ def importance(report: Report) -> str:
         "Computed on held-out rows by the models of single folds. These are effects on "
         "predictions; they need not be causal."
     )
-    if len(found) < sum(column.used for column in report.data.columns):
+    columns = [c for c in report.data.columns if c.used and c.kind != "text"]
+    if len(found) < len(columns):
         text += (
             f" The {len(found)} columns that matter most were searched for by shuffling "
             "groups of columns."
@@ -273,7 +274,31 @@ def importance(report: Report) -> str:
         parts += ["<h3>Partial effects</h3>", grid(pictures)]
     if report.interactions:
         parts += ["<h3>Interactions</h3>", _interactions(report)]
+    if report.words:
+        parts += ["<h3>Words</h3>", _words(report)]
     return "".join(parts)
+
+
+def _words(report: Report) -> str:
+    """The words of texts, and what they change."""
+    cells = [
+        [
+            w.column,
+            w.word,
+            with_error(w.effect, w.error, "+"),
+            w.of_class,
+            percent(w.share),
+        ]
+        for w in report.words
+    ]
+    caption = (
+        "The change of the linear predictor of the model with text when a word is in the text "
+        "(± standard deviation over folds)"
+    )
+    head = ["column", "word", "effect", "on the log-odds of", "rows"]
+    if not report.is_class:
+        head, cells = head[:3] + head[4:], [row[:3] + row[4:] for row in cells]
+    return table(head, cells, caption)
 
 
 def _interactions(report: Report) -> str:

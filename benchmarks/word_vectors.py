@@ -1,0 +1,135 @@
+"""Skip-gram with negative sampling on two threads, against gensim.
+
+Both get lists of words and make their vocabulary, then read them five times with the same
+settings: 100 numbers, window 5, 5 negative words, frequent words skipped from 1e-3 on. Of the
+planted corpus the truth is known, and ours has to find as many analogies and to have as good a
+rank correlation of similarities; of Shakespeare the loss of negative sampling over the same pairs
+has to be as low.
+"""
+
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.harness import Answer, Case
+
+EPOCHS, THREADS = 5, 2
+SETTINGS = {"window": 5, "negative": 5, "sample": 1e-3, "epochs": EPOCHS}
+PLANTED = {"n_stems": 300, "n_forms": 4, "n_fillers": 800, "size": 30}
+PLANTED_TEXTS, SHAKESPEARES = 50_000, 2
+QUALITY_LOSS = 0.01
+"""How much worse than the peer's a quality may be: two seeds of the peer differ as much."""
+PAIRS = 20_000
+
+
+@cache
+def planted():
+    """A million words whose vectors are known."""
+    from likely.data import word_families
+
+    return word_families(PLANTED_TEXTS, random_state=0, **PLANTED)
+
+
+def planted_rows() -> list[list[str]]:
+    return [text.split() for text in planted().texts]
+
+
+def shakespeare_rows() -> list[list[str]]:
+    """400,000 words of Shakespeare: the same ones, twice."""
+    from likely.text.vectors.corpus import WORDS
+
+    root = Path(__file__).parents[1]
+    shared = Path(os.environ.get("LIKELY_SHARED", root.parent / "shared"))
+    text = (shared / "data" / "tinyshakespeare.txt").read_text("utf-8").lower()
+    return SHAKESPEARES * [WORDS.findall(part) for part in text.split("\n\n")]
+
+
+def ours(rows: list[list[str]]) -> Answer:
+    from likely import WordVectors
+
+    made = WordVectors(100, min_count=1, n_jobs=THREADS, **SETTINGS).fit(rows)
+    return {
+        "words": np.array(made.words_),
+        "X": made.vectors_,
+        "Z": made.context_vectors_,
+    }
+
+
+def peer(rows: list[list[str]]) -> Answer:
+    from gensim.models import Word2Vec
+
+    made = Word2Vec(
+        rows, vector_size=100, sg=1, hs=0, min_count=1, workers=THREADS, **SETTINGS
+    )
+    return {
+        "words": np.array(made.wv.index_to_key),
+        "X": made.wv.vectors,
+        "Z": made.syn1neg,
+    }
+
+
+def unit(X: np.ndarray) -> np.ndarray:
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def qualities(found: Answer) -> tuple[float, float]:
+    """The share of planted analogies that are found, and the rank correlation of cosines."""
+    from scipy.stats import spearmanr
+
+    truth = planted()
+    number = {word: i for i, word in enumerate(found["words"])}
+    X = unit(found["X"])
+    asked = np.array([[number[w] for w in question] for question in truth.analogies])
+    a, b, c, d = asked.T
+    scores = (X[a] - X[b] + X[c]) @ X.T
+    np.put_along_axis(scores, asked[:, :3], -np.inf, axis=1)
+    right = np.mean(scores.argmax(1) == d)
+    own = np.flatnonzero(truth.families >= 0)
+    own = [i for i in own if truth.words[i] in number]
+    V, W = unit(truth.vectors[own]), X[[number[truth.words[i]] for i in own]]
+    above = np.triu_indices(len(own), 1)
+    return float(right), float(spearmanr((V @ V.T)[above], (W @ W.T)[above]).statistic)
+
+
+def finds_as_much(mine: Answer, other: Answer) -> str | None:
+    found, wanted = qualities(mine), qualities(other)
+    print(f"analogies and similarities: ours {found}, peer {wanted}", flush=True)
+    worse = np.subtract(wanted, found).max() > QUALITY_LOSS
+    return f"analogies, similarities {found} against {wanted}" if worse else None
+
+
+def loss(found: Answer) -> float:
+    """Negative sampling over pairs of neighbours and random words, the same on both sides."""
+    words = np.sort(found["words"])  # the same order on both sides
+    place = {word: i for i, word in enumerate(words)}
+    order = np.argsort(found["words"])
+    X, Z = found["X"][order], found["Z"][order]
+    rng = np.random.default_rng(0)
+    rows = [row for row in shakespeare_rows() if len(row) > 1]
+    counts = np.bincount([place[word] for row in rows for word in row])
+    p = counts**0.75 / (counts**0.75).sum()
+    pairs = [
+        [place[rows[k][i]] for i in rng.choice(min(len(rows[k]), 6), 2, replace=False)]
+        for k in rng.integers(len(rows), size=PAIRS)
+    ]
+    given, near = np.array(pairs).T
+    others = rng.choice(len(p), (PAIRS, 5), p=p)
+    positive = np.einsum("nd,nd->n", X[given], Z[near])
+    negative = np.einsum("nd,nkd->nk", X[given], Z[others])
+    return float(
+        (np.log1p(np.exp(-positive)) + np.log1p(np.exp(negative)).sum(1)).mean()
+    )
+
+
+def as_low(mine: Answer, other: Answer) -> str | None:
+    found, wanted = loss(mine), loss(other)
+    print(f"loss: ours {found:.4f}, peer {wanted:.4f}", flush=True)
+    return None if found <= wanted + QUALITY_LOSS else f"loss {found} against {wanted}"
+
+
+CASES = {
+    "skip-gram, planted corpus": Case(planted_rows, ours, peer, finds_as_much, 1.0, 3),
+    "skip-gram, Shakespeare": Case(shakespeare_rows, ours, peer, as_low, 1.0, 3),
+}

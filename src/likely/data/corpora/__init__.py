@@ -1,0 +1,1 @@
+"""Made-up texts whose truth is known: grammars, sentences about entities."""

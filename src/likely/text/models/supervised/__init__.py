@@ -1,0 +1,1 @@
+"""Models of texts with targets: classes, numbers, labels of words; and their linear baseline."""

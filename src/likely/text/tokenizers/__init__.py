@@ -1,0 +1,1 @@
+"""Text as tokens: characters, words, bytes and byte pairs; images as patches."""
