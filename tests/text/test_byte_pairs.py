@@ -20,7 +20,7 @@ from likely.files.errors import FileError
 from likely.text.tokenizers import merges, pair_encoder
 from likely.text.tokenizers.pieces import Pieces
 
-FOLDER = ROOT / "tests" / "golden" / "tokenizers"
+FOLDER = ROOT / "tests" / "golden" / "byte_pairs"
 N_TOKENS, MIN_COUNT = 340, 2
 """The settings of the golden files."""
 

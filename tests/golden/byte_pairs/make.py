@@ -1,6 +1,6 @@
 """Make the files of this folder: byte pairs that Hugging Face's `tokenizers` has learned.
 
-    python tests/golden/tokenizers/make.py
+    python tests/golden/byte_pairs/make.py
 
 For each corpus and each way to split texts one `tokenizer.json`, and in `expected.json` the ids
 and the places of the tokens of some texts. `tokenizers` is an oracle here and no dependency
