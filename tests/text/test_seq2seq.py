@@ -80,7 +80,8 @@ def test_texts_are_reversed():
     sources, targets = reversals(100, seed=1)
     assert model.score(sources, targets) > 0.9
     assert model.predict(["", "a", "ab"])[:2] == ["", "a"]
-    wrong = [target + "a" for target in targets]
+    other = {"a": "b", "b": "c", "c": "a"}
+    wrong = [target[:-1] + other[target[-1]] if target else "a" for target in targets]
     better = model.log_prob(sources, targets) > model.log_prob(sources, wrong)
     assert better.mean() > 0.9
     assert "2 x encoder and decoder" in model.summary()
