@@ -25,7 +25,12 @@ MODULES = (
     "sequences",
     "tokenizers",
     "word_vectors",
+    "manifolds",
+    "clusters",
+    "hidden_markov",
+    "information",
     "autodiff",
+    "factors",
     "startup",
 )
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 BUDGETS = {
+    "analysis": 20,
     "autodiff": 135,
     "cli": 30,
     "core": 40,
@@ -20,6 +21,7 @@ BUDGETS = {
     "families": 55,
     "files": 90,
     "inference": 45,
+    "information": 25,
     "latent": 15,
     "laws": 595,
     "layers": 110,
@@ -27,6 +29,7 @@ BUDGETS = {
     "objectives": 10,
     "plots": 15,
     "preprocess": 20,
+    "probability": 25,
     "selection": 60,
     "solvers": 175,
     "test_architecture.py": 10,

@@ -26,6 +26,7 @@ from ledger import ROOT
 SLOW_PAGES = (
     "attention",
     "autodiff",
+    "bayes",
     "image-networks",
     "language-models",
     "networks",
@@ -35,6 +36,7 @@ SLOW_PAGES = (
     "training",
     "transfer-learning",
     "transformers",
+    "variational",
 )
 """Pages with many programs to compile: the slow tests run them."""
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -13,15 +13,18 @@ That sentence is `likely.recipe`; the rooms beside it are its nouns:
     files        saving and loading without pickle, model cards
     families     1   p(y | θ): distributions and links, cdf and quantile, Predictive
     layers       2   parts of networks: dense, convolution, norms, dropout, residual
+    probability      tables, random variables, limits and bounds, streams
+    information      entropy, cross-entropy, divergences, mutual information, codes
+    analysis         convexity, smoothness, definiteness, approximation
     models       2   η = f(x; φ): linear, mlp, images, trees, kernels
     objectives   3a  what is minimised: nll, priors, and surrogates that are neither
     solvers      3b  how: exact least squares, Newton, L-BFGS, the stochastic loop
-    inference    4   uncertainty in φ: tests, robust errors, bootstrap
+    inference    4   uncertainty in φ: tests, bootstrap, variational, MCMC, evidence
     evaluate     4   numbers from distributions and arrays
     preprocess       weighted, savable: scaling, encoding, imputation, tables
     base             what every public class shares: rows, labels, faces, training
     estimators       supervised models: linear, trees, kernels, networks, wrappers
-    latent           unsupervised models: densities
+    latent           unsupervised models: densities, factors, clusters, manifolds
     text             models of sequences of tokens
     selection        what needs estimators: cross-validation in one program
     diagnostics      what a fitted model is made of, what it sees, how it behaves
@@ -40,6 +43,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _ROOMS = (
+    "analysis",
     "autodiff",
     "base",
     "core",
@@ -50,12 +54,14 @@ _ROOMS = (
     "families",
     "files",
     "inference",
+    "information",
     "latent",
     "layers",
     "models",
     "objectives",
     "plots",
     "preprocess",
+    "probability",
     "recipe",
     "selection",
     "solvers",

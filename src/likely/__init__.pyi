@@ -1,6 +1,7 @@
 """What type checkers see of the names that are loaded when they are used."""
 
 from likely import (
+    analysis as analysis,
     autodiff as autodiff,
     base as base,
     core as core,
@@ -11,12 +12,14 @@ from likely import (
     families as families,
     files as files,
     inference as inference,
+    information as information,
     latent as latent,
     layers as layers,
     models as models,
     objectives as objectives,
     plots as plots,
     preprocess as preprocess,
+    probability as probability,
     recipe as recipe,
     selection as selection,
     solvers as solvers,

@@ -8,13 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from ledger import ROOT, read_ledger
+from scipy.sparse import csr_array
 
 from likely.core import float64
 from likely.diagnostics import linear_pieces
-from likely.families import Categorical, Normal, Predictive, mix
+from likely.families import Bernoulli, Categorical, Normal, Predictive, mix
 from likely.layers import Convolution, PolynomialActivation, TokenEmbedding, compose
 from likely.models import Linear, mlp
 from likely.solvers import step_forecast
+from likely.text import eigen_embedding
+from likely.text.vectors.softmax import softmax_loss
 
 
 def test_the_page_has_every_erratum_of_the_ledger():
@@ -210,3 +213,39 @@ def test_curvature_may_help_a_step():
     first = -5 - 0.1 * g @ g
     np.testing.assert_allclose(found.forecast - first, -0.5 * 0.1**2 * 2 * (g @ g))
     assert found.forecast < first
+
+
+def test_word_vectors_are_scaled_by_the_roots_of_eigenvalues():
+    """X004-31: V Λ^(1/2) times itself is the matrix; printed is Λ^(1/k)."""
+    C = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]])
+    X, _, values = eigen_embedding(C, 3)
+    np.testing.assert_allclose(X @ X.T, C, atol=1e-12)
+    printed = X * values ** (1 / 3 - 1 / 2)
+    assert np.abs(printed @ printed.T - C).max() > 1
+
+
+def test_a_word_has_neighbours_of_probability_one():
+    """X004-32: the sum in P(v | w) goes over the words that are predicted."""
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(2, 4, 3))
+
+    def probability(w, v):
+        counts = np.zeros((4, 4))
+        counts[w, v] = 1.0
+        return np.exp(-softmax_loss(csr_array(counts), X, Z)[0])
+
+    P = np.array([[probability(w, v) for v in range(4)] for w in range(4)])
+    np.testing.assert_allclose(P.sum(1), 1.0, rtol=1e-12)
+    scores = np.exp(X @ Z.T)  # (given, predicted)
+    np.testing.assert_allclose(P, scores / scores.sum(1, keepdims=True), rtol=1e-12)
+    printed = scores / scores.sum(0, keepdims=True)
+    assert np.abs(printed.sum(1) - 1).min() > 0.01
+
+
+def test_a_random_word_counts_by_the_probability_that_it_is_none():
+    """X004-33: log P(D = 0) = log σ(−s), printed log(1 − P(D = 0))."""
+    s = np.array([[1.3]])
+    found = Predictive(Bernoulli(), s).log_prob([0.0])
+    np.testing.assert_allclose(found, -np.log1p(np.exp(1.3)), rtol=1e-12)
+    assert found[0] == pytest.approx(-1.541, abs=5e-4)
+    assert np.log(1 - np.exp(found[0])) == pytest.approx(-0.241, abs=5e-4)

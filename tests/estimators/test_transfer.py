@@ -243,6 +243,22 @@ def test_a_head_is_trained_on_a_body_that_stays():
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
+def test_a_network_begins_from_what_masked_rows_taught():
+    """The hidden entry of a row is found from the others, and the body is taken over."""
+    X, y = table(64)
+    X[:, 2] = X[:, 0]
+    masked = lk.MaskedPretraining(
+        lk.MLPClassifier((8,), learning_rate_init=0.02), max_iter=60
+    ).fit(X)
+    losses = np.ravel(masked.history_["loss"])
+    assert losses[-10:].mean() < 0.9 * losses[:10].mean()
+    settings = {"solver": "adam", "max_iter": 2, "trainable": "head"}
+    model = lk.MLPClassifier.from_pretrained(masked, **settings).fit(X, y)
+    body, _ = masked.body(model)
+    for a, b in zip(leaves_of(model, blocks=(1,)), body.arrays, strict=True):
+        assert same_bits(a, b[0])
+
+
 def test_what_does_not_fit_is_refused_with_what_differs():
     X, y = table()
     cases = [

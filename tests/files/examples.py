@@ -47,6 +47,7 @@ from likely.estimators.linear.spline import SplineFit, SplineLearner, penalties
 from likely.estimators.linear.standardised import Standardisation, StandardisedLearner
 from likely.estimators.sequence.network import SequenceNetwork
 from likely.evaluate.splits import Folds, Split
+from likely.latent.manifolds.coordinates import Coordinates
 from likely.layers import BatchNorm, Chain, Dense
 from likely.models.kernels import Kernel, definiteness
 from likely.models.kernels.svm.machine import Dual
@@ -349,6 +350,9 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         np.zeros(1),
     ),
     "grown": lambda: grown(),
+    "held-out nats": lambda: lk.latent.HeldOutNats(
+        np.arange(3), *np.ones((4, 3)), best=1
+    ),
     "importance": lambda: Importance(np.ones(3), np.ones(3), np.ones((3, 2))),
     "dependence": lambda: PartialDependence(np.ones(3), np.ones(3), np.ones((2, 3))),
     "learner of numbers": lambda: NormalLinearLearner(penalised=True, intercept=False),
@@ -500,9 +504,15 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "curve fit": lambda: CurveFit(ONES, ONES, np.array(1.0), solution(ONES)),
     "sum of squares": lambda: SumOfSquares(),
     "function": lambda: Function(jnp.square),
+    "principal coordinates": lambda: Coordinates(
+        np.eye(3)[:, :2], ONES[:2], ONES, ONES, 3.0
+    ),
     "moments": lambda: Moments(jnp.array(2.0), jnp.zeros(3), jnp.ones(3)),
     "stationary point": lambda: StationaryPoint(ONES, ONES, np.eye(3), 1e-6),
     "forecast": lambda: step_forecast(lambda x: x @ x, jnp.ones(2), 0.1),
+    "Chinese restaurant": lambda: lk.ChineseRestaurant(2.0),
+    "Indian buffet": lambda: lk.IndianBuffet(2.0),
+    "gap statistic": lambda: lk.GapStatistic(2, ONES, ONES, ONES, ONES),
     "folds": lambda: Folds(np.ones((2, 3)), np.zeros((2, 3))),
     "split": lambda: Split(*np.eye(3)),
     "minibatches": lambda: Minibatches.of(20, 8),

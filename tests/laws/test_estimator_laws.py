@@ -20,13 +20,14 @@ from registries.estimators import (
     parameters,
     rows_for as data,
 )
+from registries.latent import WITHOUT_TARGETS
 from sklearn.utils.validation import has_fit_parameter
 
 import likely as lk
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-OTHER_KINDS = ("columns", "density", *NOT_TABLES)
+OTHER_KINDS = (*WITHOUT_TARGETS, *NOT_TABLES)
 PREDICTORS = [n for n, e in ESTIMATORS.items() if e.kind not in OTHER_KINDS]
 CHAOTIC = {"perceptron"}  # where no plane separates, it goes round and round
 

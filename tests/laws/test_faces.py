@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from registries.estimators import ESTIMATORS, parameters, rows_for
-from sklearn.base import BaseEstimator, clone, is_classifier
+from registries.latent import WITHOUT_TARGETS
+from sklearn.base import BaseEstimator, clone, is_classifier, is_clusterer
 
 import likely as lk
 from likely.base.density import Density
@@ -22,11 +23,13 @@ from likely.base.transformer import Transformer
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-TRANSFORMERS = [n for n, e in ESTIMATORS.items() if e.kind == "columns"]
-DENSITIES = [n for n, e in ESTIMATORS.items() if e.kind == "density"]
+UNTARGETED = {n: e for n, e in ESTIMATORS.items() if e.kind in WITHOUT_TARGETS}
+TRANSFORMERS = [n for n, e in UNTARGETED.items() if isinstance(e.make(), Transformer)]
+DENSITIES = [n for n, e in UNTARGETED.items() if isinstance(e.make(), Density)]
+CLUSTERERS = [n for n, e in UNTARGETED.items() if e.kind == "clusters"]
 NO_ROWS = ("series", "tokens", "texts")
 OF_ROWS = [n for n, e in ESTIMATORS.items() if e.kind not in NO_ROWS]
-PREDICTORS = [n for n in OF_ROWS if n not in TRANSFORMERS + DENSITIES]
+PREDICTORS = [n for n in OF_ROWS if n not in UNTARGETED]
 WITH_DISTRIBUTION = [n for n in PREDICTORS if ESTIMATORS[n].distribution]
 N_THREADS = 8
 
@@ -134,6 +137,26 @@ def test_densities_have_the_face_of_densities(name, tmp_path):
     np.testing.assert_allclose(weighted.log_prob(X), repeated.log_prob(X), rtol=1e-6)
     model.save(tmp_path / "model.likely")
     equal(answers(lk.load(tmp_path / "model.likely"), X), answers(model, X))
+
+
+@for_each(CLUSTERERS)
+def test_clusterers_have_the_face_of_clusterers(name, tmp_path):
+    model, (X, _) = fitted(name), rows_for(name)
+    assert is_clusterer(model)
+    labels = model.labels_
+    assert labels.shape == (len(X),)
+    assert labels.min() == 0
+    np.testing.assert_array_equal(clone(model).fit_predict(X), labels)
+    if hasattr(model, "predict"):
+        np.testing.assert_array_equal(model.predict(X), labels)
+    w = np.arange(len(X)) % 3
+    weighted = clone(model).fit(np.where(w[:, None] > 0, X, np.nan), sample_weight=w)
+    repeated = clone(model).fit(np.repeat(X, w, axis=0))
+    np.testing.assert_array_equal(np.repeat(weighted.labels_, w), repeated.labels_)
+    model.save(tmp_path / "model.likely")
+    loaded = lk.load(tmp_path / "model.likely")
+    np.testing.assert_array_equal(loaded.labels_, labels)
+    equal(answers(loaded, X), answers(model, X))
 
 
 @for_each(OF_ROWS)

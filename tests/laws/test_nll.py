@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from registries.estimators import ESTIMATORS, parameters, rows_for
+from registries.latent import WITHOUT_TARGETS
 
 import likely as lk
 
@@ -12,7 +13,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 PREDICTORS = [
     name
     for name, entry in ESTIMATORS.items()
-    if entry.kind not in ("columns", "density", "series", "tokens", "texts")
+    if entry.kind not in (*WITHOUT_TARGETS, "series", "tokens", "texts")
     and entry.distribution
 ]
 

@@ -1,40 +1,27 @@
 """Every public estimator, at its cheapest honest settings: one entry each.
 
 `kind` says what an estimator learns: "numbers", "positive" or "nonnegative" numbers, "counts"
-or "classes" from the columns of a table, "columns" (a transformer) or the "density" of rows.
-Those of kind "images" and "tags" (sequences with a label for each position) take no table, so
-that scikit-learn's checks that fit a table leave them out; nor do the one that continues a
+or "classes" from the columns of a table. Those without targets learn "columns" (a
+transformer), the "density" of rows or their "clusters"; see `registries/latent.py`. Those of
+kind "images" and "tags" (sequences with a label for each position) take no table, so that
+scikit-learn's checks that fit a table leave them out; nor do the one that continues a
 "series", the one of "tokens" and those that turn "texts" into tokens. "text classes", "text
 numbers" and "word labels" are learned from texts.
 
 An entry that is `slow`, with the reason, runs with `--slow` only (`make test-slow`).
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from registries.entry import SPARSE_WEIGHTS, WEIGHTS, Entry
+from registries.latent import LATENT
 from sklearn.utils import estimator_checks as checks
 
 import likely as lk
 from likely.layers import Chain
-
-
-class Entry(NamedTuple):
-    """How to make an estimator, and what is known about it."""
-
-    make: Callable[[], Any]
-    kind: str
-    slow: str = ""
-    """Why it is left to the slow run; empty: it is not."""
-    fails: Mapping[str, str] = {}
-    """The checks of scikit-learn that it does not pass, each with its reason."""
-    brief: Mapping[str, Any] = {}
-    """Settings of a fit that compiles fast, for checks that need no converged weights."""
-    distribution: bool = True
-    """Whether a predictor gives a distribution; some give signs or numbers only."""
 
 
 def parameters(names, slow=()) -> list:
@@ -52,8 +39,6 @@ def parameters(names, slow=()) -> list:
     ]
 
 
-WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
-SPARSE_WEIGHTS = "check_sample_weight_equivalence_on_sparse_data"
 DRAWN = dict.fromkeys(
     (WEIGHTS, SPARSE_WEIGHTS),
     "a row of weight 2 is drawn as one row, the row twice as two",
@@ -193,7 +178,6 @@ ESTIMATORS = {
         slow="it is compiled and trained as autoencoder features are",
         fails=ASSIGNED,
     ),
-    "density": Entry(lk.FamilyDensity, "density"),
     "ensemble": Entry(
         lambda: lk.Ensemble([lk.SVR(), lk.KNeighborsRegressor(1)], cv=2), "numbers"
     ),
@@ -252,7 +236,7 @@ ESTIMATORS = {
         "counts",
         fails=ASSIGNED,
     ),
-}
+} | LATENT
 ROWS, COLUMNS = 60, 4
 """The shape of all data of the laws but one: 60 rows are padded to 64."""
 
@@ -274,6 +258,7 @@ def rows_for(name: str, n: int = ROWS, d: int = COLUMNS) -> tuple[Any, Any]:
     if kind in FROM_TEXTS:
         return _texts_for(rng, kind, n)
     X = rng.normal(size=(n, d))
+    X = np.abs(X) if kind == "nonnegative columns" else X
     signal = X[:, 0] - X[:, 1] + 0.5 * rng.normal(size=n)
     if kind == "classes":
         return X, np.digitize(signal, [-0.7, 0.7])
@@ -296,8 +281,8 @@ def _texts_for(rng: Any, kind: str, n: int) -> tuple[Any, Any]:
 
 MIN_CHECKS = 60
 """How many checks an estimator of tables gets at least."""
-MIN_CHECKS_WITHOUT_TARGETS = 45
-"""How many a density gets, or a transformer without weights: there is less to ask."""
+MIN_CHECKS_WITHOUT_TARGETS = 40
+"""How many a density, a transformer without weights or a map gets: there is less to ask."""
 OF_TRANSFORMERS = (
     checks.check_dataframe_column_names_consistency,
     checks.check_global_output_transform_pandas,

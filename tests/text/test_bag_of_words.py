@@ -153,6 +153,7 @@ def test_texts_come_in_any_container_and_go_into_files_and_pipelines(tmp_path):
         ({"analyzer": "words"}, TEXTS, "did you mean 'word'"),
         ({"vocabulary": ["a", "a"]}, TEXTS, "'a' twice"),
         ({"vocabulary": []}, TEXTS, "vocabulary is empty"),
+        ({}, [], "X is empty"),
         ({"vocabulary": {"a": 1}}, TEXTS, "are not 0, 1, 2"),
         ({"token_pattern": "(a)(b)"}, TEXTS, "2 groups"),
         ({"token_pattern": "("}, TEXTS, "no regular expression"),

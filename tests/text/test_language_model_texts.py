@@ -202,6 +202,8 @@ def test_files_keep_the_tokenizer(model, tmp_path):
     ("settings", "X", "sentence"),
     [
         ({}, "", "X is empty"),
+        ({}, [], "X is empty"),
+        ({"tokenizer": "words"}, [], "X is empty"),
         ({}, ["a", None], "X in row 1 is missing"),
         ({}, ["a", float("nan")], "X in row 1 is missing"),
         ({}, ["a", b"\xff"], "X in row 1 holds bytes that are not UTF-8"),

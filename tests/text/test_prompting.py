@@ -1,5 +1,7 @@
 """Tasks put to a language model in words, against plain sums of log-probabilities."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from registries.text_models import counting
@@ -124,3 +126,40 @@ def test_facts_are_told_in_words_that_were_never_read():
             error = np.sqrt(chance * (1 - chance) / len(asked))
             print(relation, seen, right, chance, error)
             assert right > chance + 5 * error
+
+
+WORDS = {
+    "cat": ("chat", "Katze"), "dog": ("chien", "Hund"), "cow": ("vache", "Kuh"),
+    "tree": ("arbre", "Baum"), "sun": ("soleil", "Sonne"), "moon": ("lune", "Mond"),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+def test_examples_in_the_prompt_help():
+    """Few-shot: into which language words are translated has to be found in the examples."""
+    rng = np.random.default_rng(0)
+    lessons = [
+        [(word, WORDS[word][language]) for word in words]
+        for words in permutations(WORDS, 4)
+        for language in (0, 1)
+    ]
+    order = rng.permutation(len(lessons)).tolist()  # none that is judged was read
+    learn, judge = ([lessons[i] for i in part] for part in (order[:600], order[600:]))
+
+    def prompts(some, n_examples):
+        return [text.few_shot(each[3 - n_examples : 3], each[3][0]) for each in some]
+
+    pairs = zip(prompts(learn, 3), learn, strict=True)
+    model = lk.LanguageModel(
+        1, 2, 32, tokenizer="words", max_iter=2000, learning_rate_init=0.01,
+        weight_decay=0.01, early_stopping=False,
+    ).fit([f"{prompt} {each[3][1]}" for prompt, each in pairs])  # fmt: skip
+    options = [word for pair in WORDS.values() for word in pair]
+    answers = [each[3][1] for each in judge]
+    right = {
+        k: model.classify(prompts(judge, k), options).mode == answers for k in (0, 1, 3)
+    }
+    print({k: np.mean(each) for k, each in right.items()})
+    for k in (1, 3):
+        gain = right[k].astype(float) - right[0]
+        assert gain.mean() > 5 * gain.std() / np.sqrt(len(gain))

@@ -190,7 +190,8 @@ def test_fewer_texts_than_can_be_compared_are_linear():
         ({}, ["a", None], ["x", "y"], "X in row 1 is missing"),
         ({}, ["a", b"\xff"], ["x", "y"], "X in row 1 holds bytes that are not UTF-8"),
         ({}, "ab", ["x", "y"], "X is one text"),
-        ({}, ["a", "b"], ["x", "x"], "one class only"),
+        ({}, [], [], "X is empty"),
+        ({}, ["a", "b"], ["x", "x"], r"one class only \('x'\)"),
         ({}, ["a", "b"], ["x", None], "no label in row 1"),
         ({}, ["a", "b"], [["x"], ["y"]], "y has shape"),
         ({"architecture": "tree"}, ["a", "b"], ["x", "y"], "architecture is 'tree'"),
@@ -286,6 +287,9 @@ def test_words_know_their_first_token():
         ([["a"], ["b"]], [[(0, 1, "X")], ["O"]], "row 1 of y has 'O' where others"),
         ("a b", [["O"]], "X is one text"),
         ([""], [[]], "no row has a word"),
+        ([], [], "y is empty"),
+        (["a b", "c d"], [["O", "X"], None], "row 1 of y is None; give a list"),
+        (["a b"], ["O X"], "row 0 of y is 'O X'; give a list"),
     ],
 )
 def test_labels_that_do_not_fit_are_refused_with_the_row(X, y, message):

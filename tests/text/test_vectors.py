@@ -16,7 +16,12 @@ from likely import data, text
 from likely.core.checks import InputError
 from likely.text.vectors.cooccurrence import count_pairs, distance_weights_of
 from likely.text.vectors.corpus import Corpus
-from likely.text.vectors.skip_gram import SkipGram, drawing_table, kept_share
+from likely.text.vectors.skip_gram import (
+    SkipGram,
+    drawing_table,
+    joined,
+    kept_share,
+)
 from likely.text.vectors.softmax import fit_softmax, softmax_loss
 
 TEXTS = [
@@ -243,7 +248,8 @@ class Plain:
     def step(self, given, targets, rate):
         """A step for one word, its neighbour (the first target) and words at random."""
         x = self.X[given].copy()
-        slopes = np.eye(len(targets))[0] - 1 / (1 + np.exp(-self.Z[targets] @ x))
+        f = self.Z[targets] @ x - np.log(self.settings.negative)
+        slopes = np.eye(len(targets))[0] - 1 / (1 + np.exp(-f))
         for target, slope in zip(targets, rate * slopes, strict=True):
             self.X[given] += slope * self.Z[target]
             self.Z[target] += slope * x
@@ -271,7 +277,7 @@ def test_the_compiled_steps_are_those_of_plain_loops(rule):
 
 
 def test_a_step_follows_the_gradient_of_the_likelihood():
-    """log σ(x·z₀) + Σ log σ(−x·zᵢ), by differences."""
+    """log σ(f₀) + Σ log σ(−fᵢ) of f = x·z − log k, by differences."""
     corpus = corpus_of([" ".join(f"w{i}" for i in range(50))])
     plain = Plain(settings(), corpus)
     plain.X, plain.Z = rng.normal(size=(2, 50, 8))
@@ -281,14 +287,27 @@ def test_a_step_follows_the_gradient_of_the_likelihood():
 
     def likelihood(flat):
         x, *z = flat.reshape(-1, 8)
-        f = np.array([z[0] @ x, *[-other @ x for other in z[1:]]])
-        return -np.log1p(np.exp(-f)).sum()
+        f = np.array(z) @ x - np.log(plain.settings.negative)
+        return -np.log1p(np.exp(np.append(-f[0], f[1:]))).sum()
 
     at, h = np.ravel([X[3], *Z[targets]]), 1e-6
     steps = h * np.eye(len(at))
     slopes = [(likelihood(at + e) - likelihood(at - e)) / (2 * h) for e in steps]
     moved = np.ravel([plain.X[3] - X[3], *(plain.Z - Z)[targets]])
     np.testing.assert_allclose(moved / rate, slopes, atol=1e-7)
+
+
+def test_vectors_hold_both_vectors_of_a_word():
+    """Their products are the best approximation of rank d of x·x' + z·z'."""
+    X, Z = rng.normal(size=(2, 40, 3))
+    found = joined(X, Z)
+    assert found.shape == (40, 3)
+    U, s, _ = np.linalg.svd(np.concatenate([X, Z], axis=1), full_matrices=False)
+    best = (U[:, :3] * s[:3] ** 2) @ U[:, :3].T
+    np.testing.assert_allclose(found @ found.T, best, atol=1e-10)
+    made = lk.WordVectors(4, epochs=2).fit(TEXTS)
+    x, z = made.input_vectors_, made.context_vectors_
+    np.testing.assert_array_equal(made.vectors_, joined(x, z))
 
 
 def test_random_words_are_drawn_by_their_probabilities():
@@ -530,7 +549,7 @@ def test_what_is_wrong_is_said(fitted):
         (["", "!"], {}, "have no words"),
         ([], {}, "have no words"),
         (["one", "two", "three"], {}, "no text of X has two words"),
-        (["a b", "b c"], {"min_count": 9}, "no words that occur 9 times or more"),
+        (["a b", "b c"], {"min_count": 9}, "no word of 9 occurrences or more"),
         (["a b"], {"window": 0}, "window is 0; give a whole number of at least 1"),
         (["a b"], {"window": 1.5}, "window is 1.5"),
         (["a b"], {"size": 0}, "size is 0"),

@@ -23,7 +23,7 @@ def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
         classes = classes + 0.0  # −0.0 is 0.0
     if len(classes) < 2:
         raise InputError(
-            f"y has one class only ({classes[0]!r}); "
+            f"y has one class only ({classes[:1].tolist()[0]!r}); "
             "a classifier needs rows of at least two classes."
         )
     return classes, codes.reshape(np.shape(y)).astype(np.float64)

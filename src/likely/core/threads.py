@@ -44,3 +44,31 @@ def row_blocks(n: int, blocks: int) -> list[tuple[int, int]]:
     """n rows as blocks of about equal size: (start, stop) of each."""
     ends = [n * i // blocks for i in range(blocks + 1)]
     return list(zip(ends[:-1], ends[1:], strict=True))
+
+
+class Workers:
+    """Threads that are kept for many short maps, as in a loop of iterations.
+
+    Use it as a context. One worker is a plain loop.
+
+    Args:
+        n_jobs: the number of threads; as many as there are processors where None.
+    """
+
+    def __init__(self, n_jobs: int | None = None):
+        self.count = thread_count(n_jobs)
+        self._pool = ThreadPoolExecutor(self.count) if self.count > 1 else None
+
+    def map(self, job: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
+        """The results of a job for each part, in the order of the parts."""
+        parts = list(parts)
+        if self._pool is None or len(parts) <= 1:
+            return [job(part) for part in parts]
+        return list(self._pool.map(job, parts))
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()

@@ -26,6 +26,12 @@ from .cross_validation import (
     cv_splits as cv_splits,
     training_weights as training_weights,
 )
+from .embeddings import (
+    connectedness as connectedness,
+    continuity as continuity,
+    neighborhood_hit as neighborhood_hit,
+    trustworthiness as trustworthiness,
+)
 from .kaplan_meier import (
     KaplanMeier as KaplanMeier,
     kaplan_meier as kaplan_meier,

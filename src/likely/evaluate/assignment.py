@@ -57,8 +57,8 @@ def early_stopping_split(
     stop = max(1, round(validation * len(order)))
     if stop >= len(order):
         raise InputError(
-            f"of {len(order)} sample(s) there is no row left to learn from; give more rows, or "
-            "X_val and y_val."
+            f"with {len(order)} sample{'s' * (len(order) != 1)} there is no row left to learn "
+            "from; give more rows, or X_val and y_val."
         )
     return np.sort(order[stop:]), np.sort(order[:stop])
 

@@ -26,7 +26,7 @@ class TableColumns(NamedTuple):
     numbers: list[str]
     dates: list[str]
     categories: list[str]
-    texts: list[str] = []
+    texts: list[str]
 
     @classmethod
     def of(cls, schema: Schema, texts: Sequence[str] = ()) -> "TableColumns":

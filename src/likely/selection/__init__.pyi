@@ -12,4 +12,12 @@ from .importance import (
     permutation_importance as permutation_importance,
 )
 from .mixing import Mixing as Mixing, mixing_weights as mixing_weights
+from .posterior import (
+    Posterior as Posterior,
+    sample_posterior as sample_posterior,
+)
+from .posterior_average import (
+    ModelAverage as ModelAverage,
+    model_average as model_average,
+)
 from .stacking import Stacking as Stacking

@@ -2,7 +2,9 @@
 
 A block begins with a layer that has weights (dense, a convolution, a residual block, a layer of
 a transformer or of cells, an embedding) and goes on through what follows without any: norms,
-activations, a shared scale. Block 0 is the head, the last of them; all others are the body.
+activations, a shared scale. Block 0 is the head, the last of them; all others are the body. Where
+nothing with weights follows the last norm, as in a model of tokens whose output is the matrix of
+its embedding, that norm is the head.
 """
 
 from typing import Any
@@ -13,11 +15,11 @@ import numpy as np
 from jaxtyping import PyTree
 
 from likely.core.checks import InputError
-from likely.layers import Dropout, Pointwise
+from likely.layers import Dropout, LayerNorm, Pointwise, RMSNorm
 from likely.layers.recurrent.recurrent import Direction
 from likely.solvers.settings import WEIGHT_NAMES
 
-CONTAINERS = ("layers", "model", "transformer")
+CONTAINERS = ("layers", "model", "transformer", "network", "encoder", "decoder")
 """Fields of modules that only hold layers, one after another or one in another."""
 
 
@@ -38,7 +40,7 @@ def is_unit(node: Any) -> bool:
 def block_numbers(model: PyTree) -> PyTree:
     """The model with the number of its block in the place of each leaf."""
     units, treedef = jax.tree.flatten(model, is_leaf=is_unit)
-    begun = np.cumsum([_has_weights(unit) for unit in units])
+    begun = _begun(units)
     if not len(units) or not begun[-1]:
         raise InputError(
             f"{type(model).__name__} has no layer with weights, so that it has no head to "
@@ -60,7 +62,7 @@ def body_units(model: PyTree, *, head: bool = True) -> list[Any]:
         head: whether its last block is a head, which does not count.
     """
     units = jax.tree.leaves(model, is_leaf=is_unit)
-    begun = np.cumsum([_has_weights(unit) for unit in units])
+    begun = _begun(units)
     kept = units[: int((begun < begun[-1]).sum())] if head else units
     return [unit for unit in kept if parameters(unit) or isinstance(unit, Pointwise)]
 
@@ -91,6 +93,18 @@ def difference(one: PyTree, other: PyTree) -> tuple[str, str] | None:
             first, second = (_words(unit, i) for unit in pair)
             return first, second
     return None
+
+
+def _begun(units: list[Any]) -> np.ndarray:
+    """How many blocks have begun at each of the layers."""
+    begins = [_has_weights(unit) for unit in units]
+    for i in range(len(units) - 1, -1, -1):
+        if begins[i]:
+            break
+        if isinstance(units[i], LayerNorm | RMSNorm):
+            begins[i] = True
+            break
+    return np.cumsum(begins)
 
 
 def _has_weights(unit: Any) -> bool:

@@ -28,12 +28,14 @@ class Body(eqx.Module):
         statistics: the running statistics of its norms.
         center: what is subtracted from inputs; None where they have no units.
         scale: what they are divided by.
+        whole: whether the parameters of the head are among them.
     """
 
     arrays: tuple[Any, ...]
     statistics: tuple[Any, ...] = ()
     center: Any = None
     scale: Any = None
+    whole: bool = eqx.field(static=True, default=False)
 
     @classmethod
     def of(cls, phi: Network) -> "Body":
@@ -63,7 +65,7 @@ class Body(eqx.Module):
         numbers = jax.tree.leaves(block_numbers(model))
         given = iter(self.arrays)
         leaves = [
-            next(given).astype(a.dtype) if k > 0 and is_array(a) else a
+            next(given).astype(a.dtype) if is_array(a) and (self.whole or k > 0) else a
             for a, k in zip(leaves, numbers, strict=True)
         ]
         if self.statistics:

@@ -21,6 +21,7 @@ from likely.layers import (
     Adapted,
     Adapter,
     BatchNorm,
+    LearnedPositions,
     LowRank,
     Recurrent,
     TokenEmbedding,
@@ -338,7 +339,7 @@ def _is_frozen(node: Any) -> bool:
 
 
 def _is_embedding(node: Any) -> bool:
-    return isinstance(node, TokenEmbedding | TableEmbedding)
+    return isinstance(node, TokenEmbedding | TableEmbedding | LearnedPositions)
 
 
 def _holds_embedding(node: Any) -> bool:

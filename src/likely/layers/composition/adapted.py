@@ -56,6 +56,16 @@ class Adapted(eqx.Module):
         """The attention of a transformer layer."""
         return self.layer.attention
 
+    @property
+    def cross(self) -> Any:
+        """The attention of a transformer layer to an encoded source; None without one."""
+        return self.layer.cross
+
+    def extend(self, X: Any, cache: Any, context: Any = None) -> tuple[Any, Any]:
+        """New positions of a transformer layer after those in the cache, and the longer one."""
+        H, longer = self.layer.extend(X, cache, context)
+        return self.adapter.of(H), longer
+
     def __call__(
         self,
         X: Any,

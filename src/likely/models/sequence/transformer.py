@@ -19,6 +19,7 @@ from likely.core.checks import InputError, check_choice, concrete
 from likely.layers.attention.multi_head import Cache, Memory
 from likely.layers.attention.positions import LearnedPositions, sinusoidal_positions
 from likely.layers.attention.transformer import NORMS, TransformerLayer
+from likely.layers.composition.adapted import Adapted
 from likely.layers.composition.padded import repack, unpack
 from likely.layers.embedding.token_embedding import TokenEmbedding
 from likely.layers.units.activations import Activation
@@ -75,7 +76,7 @@ class Transformer(eqx.Module):
     types: TokenEmbedding | None
     embedding_norm: Any
     drop: Dropout | None
-    layers: tuple[TransformerLayer, ...]
+    layers: tuple[TransformerLayer | Adapted, ...]
     norm: Any
     output: Dense | None
     kind: str = eqx.field(static=True)

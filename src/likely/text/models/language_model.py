@@ -2,10 +2,8 @@ r"""The language model: $p(x) = \prod_t p(x_t \mid x_{<t})$ with a transformer f
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, no_type_check
+from typing import Any, ClassVar, no_type_check
 
-import equinox as eqx
-import jax
 import numpy as np
 from jax.sharding import Mesh
 from sklearn.utils.validation import check_is_fitted
@@ -14,7 +12,7 @@ from likely.base.density import Density
 from likely.base.labels import class_distribution
 from likely.base.settings import at_least, store
 from likely.base.training.members import Network
-from likely.base.training.trainer import Observers, Trainer, publish, stacked
+from likely.base.training.trainer import Observers, Trainer, publish
 from likely.core.checks import InputError
 from likely.layers import pad_sequences
 from likely.solvers.training import Callback, Checkpoints
@@ -23,19 +21,22 @@ from likely.text.models.next_token import Ensemble, NextToken
 from likely.text.models.prompting import classify
 from likely.text.models.sequences import Sequences
 from likely.text.models.settings import (
+    context_of,
     hold_out,
     learner_of,
     looks_at,
     options_of,
+    reader_of,
     vocabulary_of,
     windows_of,
 )
 from likely.text.models.text_tokens import TextTokens, is_text
+from likely.text.models.transfer import TokenNetwork
 from likely.text.models.windows import Windows, default_stride
 from likely.text.models.writing import joined, tokens_after
 
 
-class LanguageModel(Density):
+class LanguageModel(TokenNetwork, Density):
     r"""$p(x) = \prod_t p(x_t \mid x_{<t})$ of texts or tokens, by a transformer (GPT).
 
     `fit` takes a list of texts or one long text, which a tokenizer turns into tokens. Each
@@ -84,6 +85,11 @@ class LanguageModel(Density):
             training stops. There is a look each 50 steps, or 5 to 50 where the data have as
             few windows.
         n_members: networks, of which the mean of the probabilities counts.
+        pretrained: a fitted `LanguageModel` whose weights, tokens and context it begins from;
+            `from_pretrained` copies its architecture.
+        trainable: what is trained: "all"; "head", the last norm; a number of layers before it
+            too; "bias"; "adapters" or "low_rank" (changes W + AB of the matrices of layers, merged
+            at the end); ("adapters", 8), ("low_rank", 8) or `layers.LowRank`.
         random_state: the seed of the initial weights, the windows and the dropout.
         verbose: whether to show a progress bar, with tokens per second and the time left.
 
@@ -93,6 +99,7 @@ class LanguageModel(Density):
         vocabulary_: the number of tokens, that one included.
         context_: the most symbols that a token is predicted from.
         n_parameters_: the number of parameters of a network.
+        n_trainable_: the number of those that were trained.
         history_: loss, rate and validation loss (nats per token) along the training.
         loss_: the last loss in training.
         n_iter_: the number of steps.
@@ -121,6 +128,8 @@ class LanguageModel(Density):
     validation_fraction: Any
     n_iter_no_change: Any
     n_members: Any
+    pretrained: Any
+    trainable: Any
     random_state: Any
     verbose: Any
     phi_: Network
@@ -130,6 +139,9 @@ class LanguageModel(Density):
     end_: int | None
     unknown_: bool
     """Whether the fit had texts with characters or words that the tokenizer does not know."""
+    _architecture: ClassVar[tuple[str, ...]] = (
+        "n_layers", "n_heads", "size", "context", "tokenizer", "vocabulary", "positions"
+    )  # fmt: skip
 
     @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
@@ -156,6 +168,8 @@ class LanguageModel(Density):
         validation_fraction: Any = 0.1,
         n_iter_no_change=10,
         n_members: Any = 1,
+        pretrained: Any = None,
+        trainable: Any = "all",
         random_state: Any = 0,
         verbose: Any = False,
     ):
@@ -194,24 +208,24 @@ class LanguageModel(Density):
             resume: whether to go on from there.
             mesh: devices that share each step; several members share them anyway.
         """
-        reader = TextTokens.learned(self.tokenizer, X, sample_weight)
+        reader, source = reader_of(self, X, sample_weight), self._source
         sequences = reader.sequences(X, sample_weight, empty=False)
         other = None if X_val is None else reader.sequences(X_val, name="X_val")
         vocabulary = vocabulary_of(self, sequences, reader.n_tokens)
-        most = at_least("context", self.context, 1, whole=True)
         if other is not None:
             other.check(vocabulary, "X_val")
         self.vocabulary_ = vocabulary
         self.tokenizer_, self.end_ = reader
-        self.unknown_ = reader.unknown(sequences)
+        self.unknown_ = reader.unknown(sequences) or bool(source and source.unknown_)
         if other is None and self.early_stopping:
             sequences, other = hold_out(self, sequences)
-        self.context_ = min(int(sequences.lengths.max()), most)
+        self.context_ = context_of(self, sequences)
         windows = windows_of(self, sequences)
         trainer = Trainer(options_of(self, windows), learner_of(self, windows))
         phi = trainer.fit(
             windows.round,
             validation=None if other is None else looks_at(self, other),
+            begin=self._begin(trainer),
             observers=Observers(callbacks, checkpoints, resume, mesh),
         )
         publish(self, phi, int(np.max(phi.solution.status.steps)), warn=False)
@@ -346,11 +360,7 @@ class LanguageModel(Density):
     @property
     def _network(self) -> Ensemble:
         """The networks as one, ready to use."""
-        model = stacked(self.phi_).solution.model.decoder
-        arrays, static = eqx.partition(model, eqx.is_array)
-        count = len(stacked(self.phi_).solution.loss)
-        members = (jax.tree.map(lambda a, i=i: a[i], arrays) for i in range(count))
-        return Ensemble(tuple(eqx.combine(each, static) for each in members))
+        return Ensemble(tuple(each.decoder for each in self._networks))
 
     # Writing ---------------------------------------------------------------------------
 
@@ -453,12 +463,6 @@ class LanguageModel(Density):
         network = NextToken(self._network.members[member])
         return network, None, found.values if found.present.all() else found
 
-    @property
-    def n_parameters_(self) -> int:
-        """The number of parameters of a network."""
-        leaves = jax.tree.leaves(eqx.filter(self._network.members[0], eqx.is_array))
-        return sum(int(leaf.size) for leaf in leaves if leaf.dtype.kind == "f")
-
     def summary(self) -> str:
         """The network and its training in a few lines."""
         check_is_fitted(self)
@@ -466,9 +470,8 @@ class LanguageModel(Density):
         parts = [f"{k} {v[0]:.4f} to {v[-1]:.4f}" for k, v in losses.items() if len(v)]
         if "validation" in losses:
             parts.append(f"lowest validation {np.nanmin(losses['validation']):.4f}")
-        count = len(stacked(self.phi_).solution.loss)
         return "\n".join([
-            f"{count} x transformer of {self.n_layers} layers, {self.n_heads} heads, "
+            f"{len(self._networks)} x transformer of {self.n_layers} layers, {self.n_heads} heads, "
             f"size {self.size}: {self.n_parameters_:,} parameters",
             f"{self.vocabulary_} tokens, context {self.context_}",
             f"nats per token: {', '.join(parts)}",

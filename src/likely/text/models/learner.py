@@ -1,14 +1,23 @@
-"""The pure core of language models: a decoder, its windows, a solver."""
+"""The pure core of models of tokens: an architecture, what is minimised, a solver."""
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
+import jax
 
-from likely.base.training.members import Network, Start
-from likely.models.sequence.transformer import Transformer
-from likely.objectives.next_token import NextTokenLikelihood
-from likely.text.models.next_token import NextToken
+from likely.base.training.bodies import Body
+from likely.base.training.members import Start
+from likely.base.training.regimes import Regime
 from likely.typing import Batch, Key
+
+
+@runtime_checkable
+class TokenArchitecture(Protocol):
+    """The settings of a model of tokens: hashable, without arrays."""
+
+    def build(self, key: Key) -> Any:
+        """The model with its first weights."""
+        ...
 
 
 class Unscaled(eqx.Module):
@@ -19,20 +28,20 @@ class Unscaled(eqx.Module):
         return data
 
 
-class LanguageLearner(eqx.Module):
-    """A decoder trained on windows that the solver draws.
+class TokenLearner(eqx.Module):
+    """A model of tokens trained on windows, or pairs, that the solver draws.
 
     Args:
-        solver: a first-order solver whose noise is `RandomWindows`.
+        solver: a first-order solver whose noise draws the rows of a step.
         likelihood: what is minimised.
-        settings: of the `Transformer`, by name.
-        dtype: what it computes in.
+        architecture: builds the model.
+        regime: what of it is trained.
     """
 
     solver: Any
-    likelihood: NextTokenLikelihood
-    settings: tuple[tuple[str, Any], ...] = eqx.field(static=True)
-    dtype: str = eqx.field(static=True)
+    likelihood: Any
+    architecture: TokenArchitecture = eqx.field(static=True)
+    regime: Regime = eqx.field(static=True, default=Regime())
 
     def scaling_of(self, data: Batch) -> Unscaled:
         """The units of the rows."""
@@ -43,11 +52,16 @@ class LanguageLearner(eqx.Module):
         key: Key,
         hyper: dict[str, Any],
         batch: Batch,
-        begin: Network | None = None,
+        begin: Body | None = None,
     ) -> Start:
-        """The objective, the first weights, and the rows of a round."""
-        decoder = Transformer(**dict(self.settings), kind="decoder", key=key)
-        model = NextToken(decoder, self.dtype)
+        """The objective, the first weights, or those of `begin`, and the rows of a round."""
+        own = None
+        if self.regime.adds:
+            key, own = jax.random.split(key)
+        model = self.architecture.build(key)
+        if begin is not None:
+            model, _ = begin.graft(model, None)
+        model = self.regime.constrain(model, own)
         return Start(self.likelihood, model, batch, None, Unscaled())
 
     def with_rate(self, hyper: dict[str, Any]) -> Any:

@@ -11,7 +11,6 @@ from jax.sharding import Mesh
 from sklearn.utils.validation import check_is_fitted
 
 from likely.base.labels import class_distribution
-from likely.base.rows import weights_of
 from likely.base.settings import store
 from likely.base.training.blocks import body_units, parameter_count
 from likely.base.training.bodies import Body
@@ -43,7 +42,7 @@ from likely.text.models.sequences import Sequences
 from likely.text.models.settings import hold_out, options_of, whole
 from likely.text.models.windows import Windows, default_stride
 from likely.text.tokenizers.settings import tokenizer_of
-from likely.text.tokenizers.texts import check_texts
+from likely.text.tokenizers.texts import check_texts, weighted_texts
 from likely.text.tokenizers.words import WordTokenizer
 
 MASK = "<mask>"
@@ -183,16 +182,13 @@ class MaskedLanguageModel(Transformer):
             resume: whether to go on from there.
             mesh: devices that share each step; several members share them anyway.
         """
-        w = weights_of(sample_weight, len(X))
-        texts = check_texts(
-            [text if each > 0 else "" for text, each in zip(X, w, strict=True)], "X"
-        )
+        texts, w = weighted_texts(X, sample_weight)
         setting = self.tokenizer
         if setting is None:
             setting = WordTokenizer(lowercase=True, min_count=2)
         self.tokenizer_ = tokenizer_of(setting, texts, w)
         self.n_tokens_ = self.tokenizer_.n_tokens_
-        learn = self._learned("X", texts, w)
+        learn = self._learned("X", texts, np.array(w))
         stop = None
         if X_val is not None:
             stop = self._learned("X_val", check_texts(X_val, "X_val"))

@@ -10,7 +10,8 @@ from likely.base.settings import at_least
 from likely.base.training.options import is_auto
 from likely.core.checks import InputError
 from likely.core.random import key_of
-from likely.text.models.masked_token import MaskedLearner, MaskedLikelihood
+from likely.text.models.learner import TokenLearner
+from likely.text.models.masked_token import MaskedArchitecture, MaskedLikelihood
 from likely.text.models.masking import Masking, Symbols
 from likely.text.models.random_windows import RandomWindows
 from likely.text.models.sequences import Sequences
@@ -69,7 +70,7 @@ def _hide(masking: Masking, symbols: Any, key: Any) -> Any:
     return masking.hide(symbols, key)
 
 
-def masked_learner(model: Any, masking: Masking) -> MaskedLearner:
+def masked_learner(model: Any, masking: Masking) -> TokenLearner:
     """The pure core of a masked language model."""
     size, heads = whole(model, "size"), whole(model, "n_heads")
     if size % (2 * heads):
@@ -85,10 +86,7 @@ def masked_learner(model: Any, masking: Masking) -> MaskedLearner:
         "dropout": float(at_least("dropout", model.dropout)),
     }
     likelihood = MaskedLikelihood(masking.judged_per_row, masking.weight_per_row)
-    return MaskedLearner(
-        solver_of(model, masking),  # pyright: ignore
-        likelihood,
-        tuple(settings.items()),
-        model.n_tokens_,
-        masking.pairs,
+    network = MaskedArchitecture(
+        tuple(settings.items()), model.n_tokens_, masking.pairs
     )
+    return TokenLearner(solver_of(model, masking), likelihood, network)

@@ -1,19 +1,17 @@
-"""The network, the objective and the learner of masked language models."""
+"""The network and the objective of masked language models."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from likely.base.training.members import Network, Start
 from likely.layers import Dense, Padded
 from likely.models.sequence.recurrent_network import mean_position
 from likely.models.sequence.transformer import Transformer
 from likely.objectives.next_token import log_prob
 from likely.solvers.settings import Real, real
-from likely.text.models.learner import Unscaled
 from likely.text.models.masking import Hidden, Symbols
 from likely.typing import Batch, Key, State
 
@@ -119,39 +117,20 @@ def _positive(total: Any) -> Any:
     return jnp.where(total > 0, total, 1.0)
 
 
-class MaskedLearner(eqx.Module):
-    """An encoder trained on windows with hidden tokens, which the solver draws.
+class MaskedArchitecture(NamedTuple):
+    """How an encoder that finds hidden tokens is built.
 
     Args:
-        solver: a first-order solver whose noise is `Masking`.
-        likelihood: what is minimised.
         settings: of the `Transformer`, by name.
         n_tokens: the number of tokens.
         pairs: whether windows are cut into pairs.
     """
 
-    solver: Any
-    likelihood: MaskedLikelihood
-    settings: tuple[tuple[str, Any], ...] = eqx.field(static=True)
-    n_tokens: int = eqx.field(static=True)
-    pairs: bool = eqx.field(static=True)
+    settings: tuple[tuple[str, Any], ...]
+    n_tokens: int
+    pairs: bool
 
-    def scaling_of(self, data: Batch) -> Unscaled:
-        """The units of the rows."""
-        return Unscaled()
-
-    def start(
-        self,
-        key: Key,
-        hyper: dict[str, Any],
-        batch: Batch,
-        begin: Network | None = None,
-    ) -> Start:
-        """The objective, the first weights, and the rows of a round."""
+    def build(self, key: Key) -> MaskedToken:
+        """The model with its first weights."""
         settings = dict(self.settings)
-        model = MaskedToken(settings, self.n_tokens, pairs=self.pairs, key=key)
-        return Start(self.likelihood, model, batch, None, Unscaled())
-
-    def with_rate(self, hyper: dict[str, Any]) -> Any:
-        """The solver, which has a rate of its own."""
-        return self.solver
+        return MaskedToken(settings, self.n_tokens, pairs=self.pairs, key=key)

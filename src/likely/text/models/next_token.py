@@ -1,6 +1,6 @@
 """Networks that say what the next token is: one in training, the mean of several in use."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -58,7 +58,7 @@ class Ensemble(eqx.Module):
 
     def log_probs(self, X: Int[Array, "n t"]) -> Float[Array, "n t v"]:
         """log p of each token after each position."""
-        return self._mean([member(X)[0] for member in self.members])
+        return mean_log_probs([member(X)[0][..., :-1] for member in self.members])
 
     def cache(self, n: int, length: int | None = None) -> tuple[Cache, ...]:
         """Empty caches of all members, one after another."""
@@ -72,11 +72,30 @@ class Ensemble(eqx.Module):
         depth, longer, etas = len(caches) // len(self.members), (), []
         for i, member in enumerate(self.members):
             eta, found = member.extend(X, caches[i * depth : (i + 1) * depth])
-            longer, etas = longer + found, [*etas, eta]
-        return self._mean(etas), longer
+            longer, etas = longer + found, [*etas, eta[..., :-1]]
+        return mean_log_probs(etas), longer
 
-    def _mean(self, etas: list[Any]) -> Any:
-        every = [jax.nn.log_softmax(eta[..., :-1]) for eta in etas]
-        if len(every) == 1:
-            return every[0]
-        return jax.nn.logsumexp(jnp.stack(every), 0) - jnp.log(len(every))
+
+def mean_log_probs(etas: list[Any]) -> Any:
+    """log of the mean of the probabilities of several logits."""
+    every = [jax.nn.log_softmax(eta.astype(jnp.float32)) for eta in etas]
+    if len(every) == 1:
+        return every[0]
+    return jax.nn.logsumexp(jnp.stack(every), 0) - jnp.log(len(every))
+
+
+class DecoderArchitecture(NamedTuple):
+    """How a decoder that says the next token is built.
+
+    Args:
+        settings: of the `Transformer`, by name.
+        dtype: what it computes in.
+    """
+
+    settings: tuple[tuple[str, Any], ...]
+    dtype: str
+
+    def build(self, key: Key) -> NextToken:
+        """The model with its first weights."""
+        decoder = Transformer(**dict(self.settings), kind="decoder", key=key)
+        return NextToken(decoder, self.dtype)

@@ -116,12 +116,7 @@ def encoded(
         most: the largest number of tokens.
         numbers: of the rows among all that were given.
     """
-    of_tokens = isinstance(lexicon, TokenLists)
-    if len(rows) and isinstance(rows[0], list) != of_tokens:
-        known, now = (
-            ("lists of tokens", "texts") if of_tokens else ("texts", "lists of tokens")
-        )
-        raise InputError(f"{name} are {now}; this model was fitted to {known}.")
+    check_kind(lexicon, rows, name)
     found = lexicon.encode_batch(rows)
     lengths = np.array([len(row) for row in found])
     if len(found) and lengths.max() > most:
@@ -132,6 +127,21 @@ def encoded(
             f"{most}: shorten it, or fit with a larger context."
         )
     return found
+
+
+def check_kind(lexicon: Any, rows: list[Any], name: str) -> None:
+    """Refuse texts where lists of tokens were learned, and the other way around.
+
+    Args:
+        lexicon: from `lexicon_of`.
+        rows: texts, or lists of tokens.
+        name: what errors call them.
+    """
+    of_tokens = isinstance(lexicon, TokenLists)
+    if len(rows) and isinstance(rows[0], list) != of_tokens:
+        kinds = ["texts", "lists of tokens"]
+        known, now = kinds[of_tokens], kinds[not of_tokens]
+        raise InputError(f"{name} are {now}; this model was fitted to {known}.")
 
 
 class Pairs(NamedTuple):

@@ -2,9 +2,8 @@ r"""Text to text: $p(y \mid x) = \prod_t p(y_t \mid y_{<t}, x)$, by an encoder a
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, no_type_check
+from typing import Any, ClassVar, no_type_check
 
-import equinox as eqx
 import jax
 import numpy as np
 from jax.sharding import Mesh
@@ -14,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from likely.base.settings import at_least, one_of, store
 from likely.base.training.members import Network
 from likely.base.training.options import is_auto
-from likely.base.training.trainer import Observers, Trainer, publish, stacked
+from likely.base.training.regimes import Regime
+from likely.base.training.trainer import Observers, Trainer, publish
 from likely.core.checks import InputError
 from likely.core.random import key_of
 from likely.evaluate.assignment import early_stopping_split
@@ -22,10 +22,12 @@ from likely.files import save
 from likely.objectives.next_token import NextTokenLikelihood
 from likely.solvers.training import Callback, Checkpoints
 from likely.text.models.decoding import Writer, log_probs
+from likely.text.models.learner import TokenLearner
 from likely.text.models.pairs import (
     ABSENT,
     GivenPairs,
     Pairs,
+    check_kind,
     encoded,
     lexicon_of,
     rows_of,
@@ -39,14 +41,15 @@ from likely.text.models.settings import (
     solver_of,
     whole,
 )
-from likely.text.models.translation import TranslationLearner, Translators
+from likely.text.models.transfer import TokenNetwork
+from likely.text.models.translation import TranslationArchitecture, Translators
 from likely.typing import Batch
 
 MAX_BATCH_PAIRS = 64
 """Pairs of a step where nothing is said."""
 
 
-class Seq2Seq(BaseEstimator):
+class Seq2Seq(TokenNetwork, BaseEstimator):
     r"""$p(y \mid x) = \prod_t p(y_t \mid y_{<t}, x)$ of a text y for a text x, by a transformer.
 
     An encoder reads the source; a decoder writes the target, token after token, and looks at
@@ -90,6 +93,11 @@ class Seq2Seq(BaseEstimator):
         n_iter_no_change: looks at the held-out loss without a lower one after which the
             training stops. There is a look each 50 steps, or 5 to 50 for as few pairs.
         n_members: networks, of which the mean of the probabilities counts.
+        pretrained: a fitted `Seq2Seq` whose weights, tokens and context it begins from;
+            `from_pretrained` copies its architecture.
+        trainable: what is trained: "all"; "head", the last norm; a number of layers before it
+            too; "bias"; "adapters" or "low_rank" (changes W + AB of the matrices of layers, merged
+            at the end); ("adapters", 8), ("low_rank", 8) or `layers.LowRank`.
         random_state: the seed of the initial weights, the order of pairs and the dropout.
         verbose: whether to show a progress bar, with tokens per second and the time left.
 
@@ -98,6 +106,7 @@ class Seq2Seq(BaseEstimator):
         context_: the most symbols of a source or a target, its end included.
         max_length_: the most tokens of a prediction.
         n_parameters_: the number of parameters of a network.
+        n_trainable_: the number of those that were trained.
         history_: loss, rate and validation loss (nats per token) along the training.
         loss_: the last loss in training.
         n_iter_: the number of steps.
@@ -130,6 +139,8 @@ class Seq2Seq(BaseEstimator):
     validation_fraction: Any
     n_iter_no_change: Any
     n_members: Any
+    pretrained: Any
+    trainable: Any
     random_state: Any
     verbose: Any
     tokenizer_: Any
@@ -137,6 +148,9 @@ class Seq2Seq(BaseEstimator):
     phi_: Network
     history_: dict[str, np.ndarray]
     status_: str
+    _architecture: ClassVar[tuple[str, ...]] = (
+        "n_layers", "n_heads", "size", "tokenizer", "target_tokenizer", "context", "positions"
+    )  # fmt: skip
 
     @no_type_check  # scikit-learn: settings are checked in fit
     def __init__(
@@ -167,6 +181,8 @@ class Seq2Seq(BaseEstimator):
         validation_fraction: Any = 0.1,
         n_iter_no_change=10,
         n_members: Any = 1,
+        pretrained: Any = None,
+        trainable: Any = "all",
         random_state: Any = 0,
         verbose: Any = False,
     ):
@@ -214,6 +230,7 @@ class Seq2Seq(BaseEstimator):
         phi = trainer.fit(
             pairs.round,
             validation=None if other is None else _looks_at(other),
+            begin=self._begin(trainer),
             observers=Observers(callbacks, checkpoints, resume, mesh),
         )
         publish(self, phi, int(np.max(phi.solution.status.steps)), warn=False)
@@ -224,11 +241,19 @@ class Seq2Seq(BaseEstimator):
         self._writing()
         own = self.tokenizer if self.target_tokenizer is None else self.target_tokenizer
         w, (first, second) = given.w, given.names
-        self.tokenizer_ = lexicon_of(self.tokenizer, given.sources, w, first)
-        self.target_tokenizer_ = lexicon_of(own, given.targets, w, second)
+        if (source := self._source) is None:
+            self.tokenizer_ = lexicon_of(self.tokenizer, given.sources, w, first)
+            self.target_tokenizer_ = lexicon_of(own, given.targets, w, second)
+        else:
+            self.tokenizer_ = source.tokenizer_
+            self.target_tokenizer_ = source.target_tokenizer_
+            check_kind(self.tokenizer_, given.sources, first)
+            check_kind(self.target_tokenizer_, given.targets, second)
         written = self.target_tokenizer_.encode_batch(given.targets)
         longest = max(map(len, written))
-        if self.context is None:
+        if source is not None:
+            self.context_, longest = source.context_, max(longest, source.max_length_)
+        elif self.context is None:
             read = self.tokenizer_.encode_batch(given.sources)
             self.context_ = 1 + max(longest, *map(len, read))
         else:
@@ -262,7 +287,7 @@ class Seq2Seq(BaseEstimator):
         steps = int(np.clip(n, MIN_LOOK_STEPS, MAX_LOOK_STEPS))
         return RandomPairs.of(batch, rows, steps)
 
-    def _learner(self, pairs: RandomPairs) -> TranslationLearner:
+    def _learner(self, pairs: RandomPairs) -> TokenLearner:
         """The pure core of the model."""
         settings = {
             "source": self._edges[0] + 1,
@@ -274,11 +299,12 @@ class Seq2Seq(BaseEstimator):
             "positions": self.positions,
             "dropout": float(at_least("dropout", self.dropout)),
         }
-        return TranslationLearner(
+        dtype = one_of("precision", self.precision, ("float32", "bfloat16"))
+        return TokenLearner(
             solver_of(self, pairs),
             NextTokenLikelihood(pairs.tokens_per_row, ABSENT),
-            tuple(settings.items()),
-            one_of("precision", self.precision, ("float32", "bfloat16")),
+            TranslationArchitecture(tuple(settings.items()), dtype),
+            Regime.of(self.trainable),
         )
 
     # Judging ---------------------------------------------------------------------------
@@ -366,29 +392,18 @@ class Seq2Seq(BaseEstimator):
     @property
     def _network(self) -> Translators:
         """The networks as one, ready to use."""
-        model = stacked(self.phi_).solution.model.network
-        arrays, static = eqx.partition(model, eqx.is_array)
-        count = len(stacked(self.phi_).solution.loss)
-        members = (jax.tree.map(lambda a, i=i: a[i], arrays) for i in range(count))
-        return Translators(tuple(eqx.combine(each, static) for each in members))
+        return Translators(tuple(each.network for each in self._networks))
 
     # Seeing ----------------------------------------------------------------------------
-
-    @property
-    def n_parameters_(self) -> int:
-        """The number of parameters of a network."""
-        leaves = jax.tree.leaves(eqx.filter(self._network.members[0], eqx.is_array))
-        return sum(int(leaf.size) for leaf in leaves if leaf.dtype.kind == "f")
 
     def summary(self) -> str:
         """The network and its training in a few lines."""
         check_is_fitted(self)
         losses = {k: np.ravel(v) for k, v in self.history_.items() if k != "rate"}
         parts = [f"{k} {v[0]:.4f} to {v[-1]:.4f}" for k, v in losses.items() if len(v)]
-        count = len(stacked(self.phi_).solution.loss)
         return "\n".join([
-            f"{count} x encoder and decoder of {self.n_layers} layers, {self.n_heads} heads, "
-            f"size {self.size}: {self.n_parameters_:,} parameters",
+            f"{len(self._networks)} x encoder and decoder of {self.n_layers} layers, "
+            f"{self.n_heads} heads, size {self.size}: {self.n_parameters_:,} parameters",
             f"{self._edges[0]} tokens of sources, {self._edges[1]} of targets, "
             f"context {self.context_}, at most {self.max_length_} tokens written",
             f"nats per token: {', '.join(parts)}",

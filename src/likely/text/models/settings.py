@@ -7,15 +7,18 @@ import numpy as np
 
 from likely.base.settings import above_zero, at_least, one_of
 from likely.base.training.options import TrainingOptions, is_auto
+from likely.base.training.regimes import Regime
 from likely.core.checks import InputError
 from likely.core.random import key_of
 from likely.objectives.next_token import NextTokenLikelihood
 from likely.solvers import AdamW, ClipByNorm, Constant, Cosine, WarmUp
 from likely.solvers.first_order.schedules import AbstractSchedule
 from likely.solvers.training import ProgressBar
-from likely.text.models.learner import LanguageLearner
+from likely.text.models.learner import TokenLearner
+from likely.text.models.next_token import DecoderArchitecture
 from likely.text.models.random_windows import RandomWindows
 from likely.text.models.sequences import Sequences
+from likely.text.models.text_tokens import TextTokens
 from likely.text.models.windows import Windows
 from likely.typing import Batch
 
@@ -37,14 +40,35 @@ def whole(model: Any, name: str, minimum: int = 1) -> int:
     return at_least(name, getattr(model, name), minimum, whole=True)
 
 
+def reader_of(model: Any, X: Any, sample_weight: Any) -> TextTokens:
+    """How a language model reads X: by its own tokenizer, or that of what it begins from."""
+    source = model._source
+    if source is None:
+        return TextTokens.learned(model.tokenizer, X, sample_weight)
+    return source._reader.check(X)
+
+
+def context_of(model: Any, sequences: Sequences) -> int:
+    """The most symbols that a token is predicted from."""
+    most = at_least("context", model.context, 1, whole=True)
+    if model.pretrained is not None:
+        return model.pretrained.context_
+    return min(int(sequences.lengths.max()), most)
+
+
 def vocabulary_of(model: Any, sequences: Sequences, known: int | None = None) -> int:
     """The number of tokens: as given, those of the tokenizer, or one more than the largest.
+
+    A model that begins from another has the tokens of that one.
 
     Args:
         model: the language model.
         sequences: what it is fitted to.
         known: the tokens of its tokenizer, if it has one.
     """
+    if model.pretrained is not None:
+        sequences.check(model.pretrained.vocabulary_)
+        return model.pretrained.vocabulary_
     if model.vocabulary is None:
         return sequences.largest + 1 if known is None else known
     given = whole(model, "vocabulary")
@@ -83,7 +107,7 @@ def looks_at(model: Any, other: Sequences) -> Batch:
     return Batch(symbols[:, :-1], symbols[:, 1:], np.ones(len(symbols)))
 
 
-def learner_of(model: Any, windows: RandomWindows) -> LanguageLearner:
+def learner_of(model: Any, windows: RandomWindows) -> TokenLearner:
     """The pure core of a language model."""
     settings = {
         "vocabulary": model.vocabulary_ + 1,
@@ -97,7 +121,8 @@ def learner_of(model: Any, windows: RandomWindows) -> LanguageLearner:
     dtype = one_of("precision", model.precision, ("float32", "bfloat16"))
     likelihood = NextTokenLikelihood(windows.tokens_per_row, model.vocabulary_)
     solver = solver_of(model, windows)
-    return LanguageLearner(solver, likelihood, tuple(settings.items()), dtype)
+    network = DecoderArchitecture(tuple(settings.items()), dtype)
+    return TokenLearner(solver, likelihood, network, Regime.of(model.trainable))
 
 
 def solver_of(model: Any, windows: Any) -> AdamW:

@@ -60,6 +60,8 @@ class TextTokens(NamedTuple):
             tokenizer = tokenizer_of(made, texts, sample_weight)
             alone = isinstance(X, str | bytes)
             return cls(tokenizer, None if alone else tokenizer.n_tokens_)
+        if isinstance(X, list | tuple) and not X:
+            raise InputError("X is empty; give at least one text, or tokens.")
         tokenizer = None if setting is None else tokenizer_of(setting)
         if tokenizer is not None and not is_fitted(tokenizer):
             raise InputError(
@@ -77,6 +79,19 @@ class TextTokens(NamedTuple):
             w = weights_of(sample_weight, len(X))
             X = [row if each > 0 else "" for row, each in zip(X, w, strict=True)]
         return check_texts(X, name)
+
+    def check(self, X: Any) -> "TextTokens":
+        """Refuse texts where only tokens can be read.
+
+        Args:
+            X: texts or tokens.
+        """
+        if self.tokenizer is None and is_text(X):
+            raise InputError(
+                "X holds texts, and pretrained is a model of tokens, without a tokenizer; give "
+                "tokens."
+            )
+        return self
 
     @property
     def n_tokens(self) -> int | None:

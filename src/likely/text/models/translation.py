@@ -1,20 +1,17 @@
 """Networks from a source to a target: one in training, the mean of several in use."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from likely.base.training.members import Network, Start
 from likely.layers import Cache, Padded
 from likely.layers.attention.multi_head import Memory
 from likely.layers.composition.mixed_precision import cast
 from likely.models.sequence.encoder_decoder import EncoderDecoder
-from likely.objectives.next_token import NextTokenLikelihood
-from likely.text.models.learner import Unscaled
-from likely.typing import Batch, Key, State
+from likely.text.models.next_token import mean_log_probs
+from likely.typing import Key, State
 
 
 class Translation(eqx.Module):
@@ -77,7 +74,7 @@ class Translators(eqx.Module):
     ) -> Float[Array, "n t v"]:
         """log p of each symbol after those of the targets."""
         pairs = zip(self.members, encoded, strict=True)
-        return _mean([member.decode(target, own) for member, own in pairs])
+        return mean_log_probs([member.decode(target, own) for member, own in pairs])
 
     def cache(self, n: int, length: int | None = None) -> tuple[Cache, ...]:
         """Empty caches of all decoders, one after another."""
@@ -102,48 +99,20 @@ class Translators(eqx.Module):
         for i, (member, own) in enumerate(zip(self.members, encoded, strict=True)):
             eta, found = member.extend(X, caches[i * depth : (i + 1) * depth], own)
             longer, etas = longer + found, [*etas, eta]
-        return _mean(etas), longer
+        return mean_log_probs(etas), longer
 
 
-def _mean(etas: list[Any]) -> Any:
-    """log of the mean of the probabilities of several logits."""
-    every = [jax.nn.log_softmax(eta.astype(jnp.float32)) for eta in etas]
-    if len(every) == 1:
-        return every[0]
-    return jax.nn.logsumexp(jnp.stack(every), 0) - jnp.log(len(every))
-
-
-class TranslationLearner(eqx.Module):
-    """An encoder and a decoder trained on pairs that the solver draws.
+class TranslationArchitecture(NamedTuple):
+    """How an encoder with its decoder is built.
 
     Args:
-        solver: a first-order solver whose noise is `RandomPairs`.
-        likelihood: what is minimised.
         settings: of the `EncoderDecoder`, by name.
         dtype: what it computes in.
     """
 
-    solver: Any
-    likelihood: NextTokenLikelihood
-    settings: tuple[tuple[str, Any], ...] = eqx.field(static=True)
-    dtype: str = eqx.field(static=True)
+    settings: tuple[tuple[str, Any], ...]
+    dtype: str
 
-    def scaling_of(self, data: Batch) -> Unscaled:
-        """The units of the rows."""
-        return Unscaled()
-
-    def start(
-        self,
-        key: Key,
-        hyper: dict[str, Any],
-        batch: Batch,
-        begin: Network | None = None,
-    ) -> Start:
-        """The objective, the first weights, and the rows of a round."""
-        network = EncoderDecoder(**dict(self.settings), key=key)
-        model = Translation(network, self.dtype)
-        return Start(self.likelihood, model, batch, None, Unscaled())
-
-    def with_rate(self, hyper: dict[str, Any]) -> Any:
-        """The solver, which has a rate of its own."""
-        return self.solver
+    def build(self, key: Key) -> Translation:
+        """The model with its first weights."""
+        return Translation(EncoderDecoder(**dict(self.settings), key=key), self.dtype)

@@ -121,6 +121,8 @@ class AbstractBagOfWords(TransformerMixin, BaseEstimator, ABC):
         """The counts of all rows, those of weight 0 included, over what the others hold."""
         analyze = self.build_analyzer()
         texts, w = _texts(X, sample_weight)
+        if not texts:
+            raise InputError("X is empty; give at least one text to learn from.")
         known = None if self.vocabulary is None else _given(self.vocabulary)
         counts, words = count(map(analyze, texts), known)
         counts = _ones(counts) if self.binary else counts

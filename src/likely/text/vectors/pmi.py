@@ -3,8 +3,7 @@ r"""Pointwise mutual information: how much more often two words meet than by cha
 $$\operatorname{PMI}(v, w) = \log\frac{P(v, w)}{P(v)\,P(w)} \approx x_v \cdot z_w + \text{const}$$
 
 with probabilities from a co-occurrence matrix. Word vectors approximate it: by factorisation of
-the matrix, or by skip-gram, where the constant is about the logarithm of the number of negative
-samples.
+the matrix, or by skip-gram, in which the constant of its negative samples is kept apart.
 """
 
 from typing import Any

@@ -5,7 +5,12 @@ $$P(v \mid w) = \frac{e^{z_v \cdot x_w}}{\sum_u e^{z_u \cdot x_w}}$$
 with two vectors for each word. The sum over all words is costly, so negative sampling learns to
 tell the neighbours of a word from words drawn at random:
 
-$$\sum_{\text{pairs}} \Bigl[\log σ(x \cdot z_0) + \sum_{i=1}^{k} \log σ(-x \cdot z_i)\Bigr].$$
+$$\sum_{\text{pairs}} \Bigl[\log σ(f_0) + \sum_{i=1}^{k} \log σ(-f_i)\Bigr], \qquad
+  f_i = x \cdot z_i - \log k.$$
+
+There are k random words for each neighbour, so that −log k is the logit of a neighbour before the
+words are looked at. It is not to be learned: vectors then say how much more often than by chance
+two words meet, and the two vectors of a word are about alike.
 
 Frequent words are skipped at random, words are drawn by $P(v)^{3/4}$, and the step size falls
 linearly.
@@ -71,6 +76,22 @@ class SkipGram(NamedTuple):
                 thread_map(job, range(self.threads), self.threads)
                 bar.update(epoch + 1, "fitting")
         return X, Z
+
+
+def joined(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    """(V, d) both vectors of each word, in the d directions in which they are longest.
+
+    The products of these are about x·x' + z·z': words are alike that have the same neighbours,
+    and both vectors say so, each with noise of its own.
+
+    Args:
+        X: (V, d) the vectors of words.
+        Z: (V, d) their vectors as neighbours.
+    """
+    both = np.concatenate([X, Z], axis=1).astype(np.float64)
+    Q = np.linalg.eigh(both.T @ both)[1][:, : -1 - X.shape[1] : -1]
+    Q = Q * np.sign(Q[np.abs(Q).argmax(0), np.arange(Q.shape[1])])
+    return (both @ Q).astype(X.dtype)
 
 
 def kept_share(counts: np.ndarray, sample: float | int) -> np.ndarray:

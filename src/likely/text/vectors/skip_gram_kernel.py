@@ -2,7 +2,7 @@ r"""The steps of skip-gram with negative sampling, compiled by numba.
 
 For each pair of words near each other the vector x of one is moved along the gradient of
 
-$$\log σ(x \cdot z_0) + \sum_{i=1}^{k} \log σ(-x \cdot z_i),$$
+$$\log σ(f_0) + \sum_{i=1}^{k} \log σ(-f_i), \qquad f_i = x \cdot z_i - \log k,$$
 
 with $z_0$ of the other word and $z_i$ of words drawn at random, and so are these. Several threads
 may work on the same vectors at once: they seldom meet in the same row, and where they do a step is
@@ -80,11 +80,11 @@ def draw_targets(word, negative, drawn, state, targets):
 
 @fast
 @no_type_check
-def learn_pair(x, targets, Z, rate, slopes, change):  # noqa: PLR0917
+def learn_pair(x, targets, Z, first, rate, slopes, change):  # noqa: PLR0917
     """Move x towards the vector of the first target and away from the others, and them."""
     one = np.float32(1.0)
     for k in range(len(targets)):
-        z, f = Z[targets[k]], np.float32(0.0)
+        z, f = Z[targets[k]], first
         for j in range(len(x)):
             f += x[j] * z[j]
         slopes[k] = rate * (np.float32(k == 0) - one / (one + np.exp(-f)))
@@ -127,6 +127,7 @@ def train(  # noqa: PLR0917
         seed: of the random numbers.
     """
     state, longest, drawn = np.full(1, seed), 0, (cumulative, guide)
+    first = np.float32(-np.log(negative))  # f of words that have nothing to do with it
     for p in range(len(pieces)):
         longest = max(longest, pieces[p, 1] - pieces[p, 0])
     words, targets = np.empty(longest, np.int32), np.empty(1 + negative, np.int32)
@@ -140,4 +141,4 @@ def train(  # noqa: PLR0917
             for j in range(max(0, i - width), min(n, i + width + 1)):
                 if j != i:
                     x = X[words[j]]
-                    learn_pair(x, targets[:count], Z, rate, slopes, change)
+                    learn_pair(x, targets[:count], Z, first, rate, slopes, change)

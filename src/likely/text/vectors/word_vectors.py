@@ -18,7 +18,7 @@ from likely.text.vectors.cooccurrence import count_pairs, distance_weights_of
 from likely.text.vectors.corpus import Corpus, rows_of, splitter_of
 from likely.text.vectors.factorization import eigen_embedding
 from likely.text.vectors.pmi import pmi, pmi_constant
-from likely.text.vectors.skip_gram import SkipGram
+from likely.text.vectors.skip_gram import SkipGram, joined
 from likely.text.vectors.softmax import fit_softmax
 from likely.text.vectors.tfidf import idf_of
 from likely.text.vectors.word2vec_file import read_word2vec, write_word2vec
@@ -76,7 +76,9 @@ class WordVectors(Transformer):
     Attributes:
         words_: the words, the most frequent first.
         vectors_: (V, d) their vectors.
-        context_vectors_: (V, d) their vectors as neighbours of others.
+        context_vectors_: (V, d) their vectors z as neighbours of others.
+        input_vectors_: (V, d) of skip-gram with random words: their vectors x beside others. In
+            `vectors_` are both, in the d directions in which they are longest.
         counts_: (V,) how often each occurs in the texts of the fit.
         idf_: (V,) the inverse document frequency of each.
         eigenvalues_: (d,) of the factorised matrix.
@@ -105,6 +107,7 @@ class WordVectors(Transformer):
     words_: list
     vectors_: np.ndarray
     context_vectors_: np.ndarray
+    input_vectors_: np.ndarray
     counts_: np.ndarray
     idf_: np.ndarray
 
@@ -147,7 +150,8 @@ class WordVectors(Transformer):
         one_of("pooling", self.pooling, POOLING)
         weights = distance_weights_of(self.distance_weights, self.window)
         corpus = self._corpus(X, sample_weight)
-        for name in ("eigenvalues_", "constant_", "common_", "n_iter_"):
+        optional = ("eigenvalues_", "constant_", "common_", "n_iter_", "input_vectors_")
+        for name in optional:
             vars(self).pop(name, None)  # of another fit
         if self.method == "skipgram":
             found = self._skip_gram(corpus, weights)
@@ -177,9 +181,9 @@ class WordVectors(Transformer):
         if not n:
             raise InputError(f"the {len(rows)} texts of X have no words; give some.")
         if len(corpus.words) < 2:
-            few = f"one word, {corpus.words[0]!r}," if corpus.words else "no words"
+            few = f"one word, {corpus.words[0]!r}," if corpus.words else "no word"
             raise InputError(
-                f"X has {few} that occur {least} times or more; vectors compare words, so "
+                f"X has {few} of {least} occurrences or more; vectors compare words, so "
                 "give texts with at least two, or a smaller min_count."
             )
         if np.diff(corpus.starts).max() < 2:
@@ -227,7 +231,7 @@ class WordVectors(Transformer):
         reads = int(np.clip(np.ceil(TRAINED_WORDS / n), MIN_EPOCHS, MAX_EPOCHS))
         epochs = reads if auto else self.epochs
         self.n_iter_ = at_least("epochs", epochs, 1, whole=True)
-        return SkipGram(
+        X, Z = SkipGram(
             size=int(self.size),
             distance_weights=weights,
             negative=at_least("negative", self.negative, 1, whole=True),
@@ -239,6 +243,8 @@ class WordVectors(Transformer):
             seed=seed,
             verbose=bool(self.verbose),
         ).fit(corpus)
+        self.input_vectors_ = X
+        return joined(X, Z), Z
 
     # Texts -----------------------------------------------------------------------------
 

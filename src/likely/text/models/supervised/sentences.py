@@ -130,6 +130,12 @@ def labels_of(sentences: Sequence[Sentence], y: Any, name: str = "y") -> list[li
         raise InputError(
             f"X has {len(sentences)} rows but {name} has {len(y)}; give the labels of each row."
         )
+    for i, row in enumerate(y):
+        if isinstance(row, str | bytes) or not np.iterable(row):
+            raise InputError(
+                f"row {i} of {name} is {row!r}; give a list of labels, or of spans "
+                "(start, end, kind)."
+            )
     rows = [list(row) for row in y]
     as_spans = any(_is_span(each) for row in rows for each in row)
     nothing = not any(rows) and any(len(each.offsets) for each in sentences)

@@ -13,21 +13,21 @@ from likely.core.checks import InputError, check_weights
 from likely.estimators.sequence.network import ARCHITECTURES
 from likely.solvers.training import Callback
 from likely.text.models.supervised.baseline import LinearText
+from likely.text.models.supervised.choice import (
+    AUTO,
+    LINEAR,
+    MAX_ROWS_REFITTED,
+    fit_better,
+)
 from likely.text.models.supervised.comparison import (
     TextComparison,
     compared,
     described,
     held_out,
-    keeps_network,
 )
 from likely.text.models.supervised.networks import network_for, tokenizer_for
 from likely.text.tokenizers.texts import check_texts
 from likely.text.tokenizers.tokenizer import Tokenizer
-
-AUTO, LINEAR, NETWORK = "auto", "linear", "lstm"
-"""What chooses by held-out rows, the baseline, and the network that it is compared with."""
-MAX_ROWS_REFITTED = 2000
-"""Rows up to which a network that was better learns once more, from the held-out ones too."""
 
 
 class TextRows(NamedTuple):
@@ -139,21 +139,8 @@ class TextPredictor(Predictor):
             share = held_out(*rows, self._n_classes)
             if share is not None:
                 learn, judge = rows.weighted(1 - share), rows.weighted(share)
-        chosen = LINEAR if judge is None else NETWORK
-        self.architecture_ = chosen if self.architecture == AUTO else self.architecture
-        self.network_, self.comparison_ = None, None
-        if self.architecture_ != LINEAR:
-            self.network_ = self._read(learn, callbacks)
-        if judge is not None:
-            self.comparison_ = self._compare(learn, judge)
-        if self.comparison_ is not None and self.network_ is not None:
-            automatic = self.architecture == AUTO
-            if not keeps_network(self.comparison_, automatic=automatic):
-                self.architecture_, self.network_ = LINEAR, None
-        self.baseline_ = self._baseline(rows)
-        again = judge is not None and len(rows.texts) <= MAX_ROWS_REFITTED
-        if self.network_ is not None and again and X_val is None:
-            self.network_ = self._read(rows, callbacks)
+        refitted = X_val is None and len(rows.texts) <= MAX_ROWS_REFITTED
+        fit_better(self, rows, learn, judge, callbacks, refitted=refitted)
         return self
 
     def _compare(self, learn: TextRows, judge: TextRows) -> TextComparison:
@@ -192,6 +179,8 @@ class TextPredictor(Predictor):
         if isinstance(X, str | bytes):
             check_texts(X, f"X{of}")
         rows, targets = list(X), np.asarray(y)
+        if not rows:
+            raise InputError(f"X{of} is empty; give at least one text.")
         if targets.ndim != 1:
             raise InputError(
                 f"y{of} has shape {targets.shape}; give one for each text."

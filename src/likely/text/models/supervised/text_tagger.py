@@ -15,12 +15,17 @@ from likely.estimators.sequence.network import ARCHITECTURES
 from likely.estimators.sequence.tagger import SequenceTagger
 from likely.evaluate.spans import Span, is_span_label, span_f1, spans_of
 from likely.solvers.training import Callback
+from likely.text.models.supervised.choice import (
+    AUTO,
+    LINEAR,
+    MAX_ROWS_REFITTED,
+    fit_better,
+)
 from likely.text.models.supervised.comparison import (
     TextComparison,
     compared,
     described,
     held_out,
-    keeps_network,
 )
 from likely.text.models.supervised.linear_tags import LinearTags
 from likely.text.models.supervised.networks import (
@@ -29,12 +34,6 @@ from likely.text.models.supervised.networks import (
     tokenizer_for,
 )
 from likely.text.models.supervised.sentences import Sentence, labels_of, sentences_of
-from likely.text.models.supervised.text_predictor import (
-    AUTO,
-    LINEAR,
-    MAX_ROWS_REFITTED,
-    NETWORK,
-)
 
 
 class TaggedRows(NamedTuple):
@@ -179,21 +178,8 @@ class TextTagger(Predictor):
         one_of("architecture", self.architecture, (AUTO, LINEAR, *ARCHITECTURES))
         rows = self._tagged_rows(X, y, sample_weight)
         learn, judge = self._divided(rows)
-        chosen = LINEAR if judge is None else NETWORK
-        self.architecture_ = chosen if self.architecture == AUTO else self.architecture
-        self.network_, self.comparison_ = None, None
-        if self.architecture_ != LINEAR:
-            self.network_ = self._read(learn, callbacks)
-        if judge is not None:
-            self.comparison_ = self._compare(learn, judge)
-        if self.comparison_ is not None and self.network_ is not None:
-            automatic = self.architecture == AUTO
-            if not keeps_network(self.comparison_, automatic=automatic):
-                self.architecture_, self.network_ = LINEAR, None
-        self.baseline_ = self._baseline(rows)
-        again = judge is not None and len(rows.w) <= MAX_ROWS_REFITTED
-        if self.network_ is not None and again:
-            self.network_ = self._read(rows, callbacks)
+        refitted = len(rows.w) <= MAX_ROWS_REFITTED
+        fit_better(self, rows, learn, judge, callbacks, refitted=refitted)
         return self
 
     def _divided(self, rows: TaggedRows) -> tuple[TaggedRows, TaggedRows | None]:
@@ -211,6 +197,8 @@ class TextTagger(Predictor):
 
     def _tagged_rows(self, X: Any, y: Any, sample_weight: Any) -> TaggedRows:
         """The rows that have weight and words, checked; sets `classes_`."""
+        if not len(y):
+            raise InputError("y is empty; give at least one text and its labels.")
         w = weights_of(sample_weight, len(y))
         sentences, labels = _present(X, y, w)
         every = np.array([label for row in labels for label in row])

@@ -1,0 +1,5 @@
+"""Convexity, smoothness, definiteness and approximation: verdicts with a witness."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

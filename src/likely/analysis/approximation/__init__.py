@@ -1,0 +1,1 @@
+"""Polynomials that approximate, and errors of approximation."""

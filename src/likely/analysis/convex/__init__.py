@@ -1,0 +1,1 @@
+"""Convexity of sets and functions, by tests and by rules."""

@@ -1,0 +1,1 @@
+"""Definiteness, traces, norms and linear functions."""

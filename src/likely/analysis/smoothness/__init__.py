@@ -1,0 +1,1 @@
+"""Lipschitz constants, curvature and the classes of smooth functions."""

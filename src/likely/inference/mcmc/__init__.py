@@ -1,0 +1,1 @@
+"""Draws from a distribution known up to a constant: Metropolis, HMC, NUTS, diagnostics."""

@@ -1,0 +1,1 @@
+"""Distributions fitted by maximising the evidence lower bound."""

@@ -1,0 +1,1 @@
+"""Codes: symbols as words of bits, with lengths close to the surprise."""

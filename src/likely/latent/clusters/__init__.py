@@ -1,0 +1,1 @@
+"""Clusters, mixtures and hidden states: rows that belong to one of several kinds."""

@@ -1,0 +1,1 @@
+"""Loops of the models of clusters, compiled by numba."""

@@ -1,0 +1,1 @@
+"""Clusters and features of an unknown number: random partitions and binary matrices."""

@@ -1,0 +1,1 @@
+"""Sequences with a hidden state that changes at random."""

@@ -1,0 +1,1 @@
+"""Factors: rows as combinations of a few latent variables."""

@@ -1,0 +1,1 @@
+"""Manifolds: maps of rows in few dimensions that keep neighbours together."""

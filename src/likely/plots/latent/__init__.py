@@ -1,0 +1,1 @@
+"""Pictures of latent structure: factors, clusters, maps, posterior draws."""

@@ -1,0 +1,1 @@
+"""Pictures of probability, information and analysis."""

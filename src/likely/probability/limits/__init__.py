@@ -1,0 +1,1 @@
+"""Laws of large numbers, the central limit, inequalities and estimators by simulation."""

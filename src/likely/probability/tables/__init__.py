@@ -1,0 +1,1 @@
+"""Discrete tables over named variables, and the factors they are made of."""

@@ -1,0 +1,1 @@
+"""Random variables: families, points with weights, and sums of independent ones."""
