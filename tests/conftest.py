@@ -182,7 +182,7 @@ def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
             terminalreporter.line(line)
     for folder in config.stash.get(EXCEEDED, []):
         terminalreporter.line(
-            f"FAILED tests/{folder} - took over {TOLERANCE} times its budget "
+            f"FAILED tests/{folder} - took over {TOLERANCE} times its budget, or has none "
             "(tests/budgets.py)"
         )
     missing = config.stash.get(MISSING, [])

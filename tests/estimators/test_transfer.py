@@ -248,10 +248,10 @@ def test_a_network_begins_from_what_masked_rows_taught():
     X, y = table(64)
     X[:, 2] = X[:, 0]
     masked = lk.MaskedPretraining(
-        lk.MLPClassifier((8,), learning_rate_init=0.02), max_iter=60
+        lk.MLPClassifier((8,), learning_rate_init=0.02), max_iter=200
     ).fit(X)
     losses = np.ravel(masked.history_["loss"])
-    assert losses[-10:].mean() < 0.9 * losses[:10].mean()
+    assert losses[-10:].mean() < 0.8 * losses[:10].mean()
     settings = {"solver": "adam", "max_iter": 2, "trainable": "head"}
     model = lk.MLPClassifier.from_pretrained(masked, **settings).fit(X, y)
     body, _ = masked.body(model)

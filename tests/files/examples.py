@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from registries.estimators import ESTIMATORS as PUBLIC
 from registries.families import FAMILIES
+from registries.latent import LATENT
 from sklearn.pipeline import Pipeline
 
 import likely as lk
@@ -366,7 +367,9 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         families.CumulativeLogit(3), solvers.Newton()
     ),
     "every public estimator": lambda: [
-        entry.make() for entry in PUBLIC.values() if entry.kind != "columns"
+        entry.make()
+        for name, entry in PUBLIC.items()
+        if entry.kind != "columns" or name in LATENT
     ],
     "rounded learner": lambda: RoundedLearner(
         families.Categorical(3), NormalLinearLearner(penalised=False, intercept=True)

@@ -130,7 +130,6 @@ def random_effects(theta, z):
     return (prior - 0.5 * (DATA - z) ** 2 - np.log(2 * np.pi)).sum()
 
 
-@pytest.mark.slow
 def test_variational_em_is_em_where_the_family_holds_the_posterior():
     """The posterior factorises here, so mean field ends at the maximum of the likelihood."""
     found = variational_em(

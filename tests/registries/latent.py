@@ -12,7 +12,11 @@ FACTORS: dict[str, Entry] = {
     "independent components": Entry(lambda: lk.FastICA(2), "columns"),
     "correspondence analysis": Entry(lk.CorrespondenceAnalysis, "nonnegative columns"),
     "NMF": Entry(lambda: lk.NMF(2), "nonnegative columns"),
-    "exponential family PCA": Entry(lambda: lk.ExponentialFamilyPCA(1), "density"),
+    "exponential family PCA": Entry(
+        lambda: lk.ExponentialFamilyPCA(1),
+        "density",
+        slow="its steps are compiled for each family",
+    ),
 }
 OF_CLASSIFIERS = dict.fromkeys(
     ("check_estimator_sparse_array", "check_estimator_sparse_matrix"),
@@ -54,7 +58,11 @@ MANIFOLDS: dict[str, Entry] = {
     "Isomap": Entry(lk.Isomap, "columns"),
     "locally linear embedding": Entry(lk.LocallyLinearEmbedding, "columns"),
     "t-SNE": Entry(lambda: lk.TSNE(max_iter=20), "columns"),
-    "UMAP": Entry(lambda: lk.UMAP(n_epochs=20), "columns"),
+    "UMAP": Entry(
+        lambda: lk.UMAP(n_epochs=20),
+        "columns",
+        slow="its kernels are compiled, and t-SNE has the same face",
+    ),
     "retrieval": Entry(lk.Retrieval, "columns"),
 }
 LATENT = DENSITIES | FACTORS | CLUSTERS | STATES | MANIFOLDS

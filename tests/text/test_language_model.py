@@ -37,10 +37,10 @@ TINY: dict[str, Any] = {
     "n_heads": 2,
     "size": 16,
     "context": 6,
-    "batch_size": 8,
+    "batch_size": 16,
     "max_iter": 400,
     "learning_rate_init": 0.02,
-    "n_iter_no_change": 2,
+    "n_iter_no_change": 8,
 }
 P = np.array([[0.8, 0.1, 0.1], [0.1, 0.1, 0.8], [0.3, 0.4, 0.3]])
 """Transitions of a Markov chain."""

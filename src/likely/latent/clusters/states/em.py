@@ -16,7 +16,7 @@ from likely.latent.clusters.states.sequences import Positions
 
 BLOCKS = 16
 """Parts of the sequences; their counts are added in order, at any number of threads."""
-SMALL = 20_000
+MIN_SHARED_WORK = 20_000
 """Positions times states below which one thread is as fast."""
 KMEANS_ROUNDS = 10
 TIE = 1e-9
@@ -45,7 +45,7 @@ class Chain(NamedTuple):
     ) -> "ExpectedCounts":
         """What is expected of the states, given the observations."""
         k, n = len(self.a), len(data)
-        workers = 1 if len(data.values) * k < SMALL else workers
+        workers = 1 if len(data.values) * k < MIN_SHARED_WORK else workers
         L = self.log_emissions(data, workers)
         G, log_prob = np.empty_like(L), np.empty(n)
         parts = row_blocks(n, min(n, BLOCKS))
@@ -81,7 +81,7 @@ class Chain(NamedTuple):
         X, G = (
             (data.values, found.G) if seen.all() else (data.values[seen], found.G[seen])
         )
-        workers = 1 if G.size < SMALL else workers
+        workers = 1 if G.size < MIN_SHARED_WORK else workers
         A, total = self.A, found.pairs.sum(1, keepdims=True)
         A = np.where(total > 0, found.pairs / np.where(total > 0, total, 1.0), A)
         a = found.starts / found.starts.sum()
