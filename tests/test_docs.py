@@ -10,7 +10,8 @@ right below its block, in a block of its own:
 A block that cannot run here has `<!-- no-run: the reason -->` on the line above it.
 
 A block takes at most `MAX_SECONDS` of processor time once what it calls is compiled, on a
-slow processor `TOLERANCE` times as much; what takes longer, such as a picture of many fits, is made by a program in docs/figures.
+slow processor `TOLERANCE` times as much; what takes longer, such as a picture of many fits, is
+made by a program in docs/figures.
 """
 
 import contextlib
