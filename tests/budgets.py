@@ -44,7 +44,7 @@ BUDGETS = {
     "trees": 40,
     "workbench": 65,
 }
-TOLERANCE = 3.0
+TOLERANCE = 2.5
 """From one processor to another the time of the same tests differs by up to two."""
 
 

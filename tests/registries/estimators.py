@@ -281,8 +281,10 @@ def _texts_for(rng: Any, kind: str, n: int) -> tuple[Any, Any]:
 
 MIN_CHECKS = 60
 """How many checks an estimator of tables gets at least."""
-MIN_CHECKS_WITHOUT_TARGETS = 40
-"""How many a density, a transformer without weights or a map gets: there is less to ask."""
+MIN_CHECKS_WITHOUT_TARGETS = 45
+"""How many a density gets, or a transformer without weights: there is less to ask."""
+MIN_CHECKS_WITHOUT_TRANSFORM = 40
+"""How many an estimator gets that neither predicts nor transforms new rows."""
 OF_TRANSFORMERS = (
     checks.check_dataframe_column_names_consistency,
     checks.check_global_output_transform_pandas,
