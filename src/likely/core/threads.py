@@ -3,7 +3,11 @@
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
 from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -38,6 +42,23 @@ def thread_count(n_jobs: int | None) -> int:
     except AttributeError:
         available = os.cpu_count() or 1
     return available
+
+
+def one_thread() -> AbstractContextManager:
+    """A context in which BLAS and LAPACK use one thread: the same bits on any machine.
+
+    Products of matrices have the same bits at any number of threads; decompositions
+    (LU, QR, eigenvectors, singular values) do not.
+    """
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The libraries of linear algebra that NumPy and SciPy have loaded."""
+    import scipy.linalg  # noqa: F401
+
+    return ThreadpoolController()
 
 
 def row_blocks(n: int, blocks: int) -> list[tuple[int, int]]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from likely.core.products import column_product, row_product
 from likely.latent.factors.least_squares_kernel import improve
 
 MAX_ROW_SWEEPS, MAX_COLUMN_SWEEPS = 4, 8
@@ -61,8 +62,8 @@ def fit_least_squares(
         A = _products(X, B) - l1_z
         violation = improve(Z, B @ B.T + l2_z * unit, A, w, of_rows, 0.0, 0.0)
         V = Z * w if weighted else Z
-        A = V @ X if isinstance(X, np.ndarray) else np.asarray((X.T @ V.T).T)
-        A, G = np.ascontiguousarray(A) - l1_b, V @ Z.T + l2_b * unit
+        A = np.ascontiguousarray(column_product(X, V.T).T) - l1_b
+        G = column_product(V.T, Z.T) + l2_b * unit
         violation += improve(B, G, A, ones, of_columns, LEAST_PROGRESS, 0.0)
         first = first or violation
         if violation <= tol * first:
@@ -83,4 +84,4 @@ def solve_rows(
 
 def _products(X: Any, B: np.ndarray) -> np.ndarray:
     """B Xᵀ, contiguous."""
-    return np.ascontiguousarray(np.asarray(X @ B.T).T)
+    return np.ascontiguousarray(row_product(X, B.T).T)

@@ -13,6 +13,9 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Float
 
+from likely.core.products import MAX_BLOCKS, column_product, row_product
+from likely.core.threads import one_thread, thread_map
+
 BLOCK_NUMBERS = 2**16
 """Numbers in a block of rows whose products are added up: a block stays in the cache."""
 MAX_MEAN_SHARE = 100.0
@@ -82,7 +85,7 @@ def scatter_of(X: Float[np.ndarray, "n d"], w: Float[np.ndarray, " n"]) -> Scatt
     """
     weight = float(w.sum())
     if (w == 1.0).all():
-        mean, matrix = w @ X / weight, X.T @ X
+        mean, matrix = w @ X / weight, column_product(X, X)
         squares = weight * mean**2
         if (squares <= MAX_MEAN_SHARE * (matrix.diagonal() - squares)).all():
             return Scatter(weight, mean, matrix - weight * np.outer(mean, mean))
@@ -90,12 +93,29 @@ def scatter_of(X: Float[np.ndarray, "n d"], w: Float[np.ndarray, " n"]) -> Scatt
 
 
 def _shifted_scatter(X: np.ndarray, w: np.ndarray) -> Scatter:
-    """The scatter of rows, one pass over blocks that are shifted near their mean."""
-    n, d = X.shape
-    size = max(1, BLOCK_NUMBERS // d)
-    weighted = not (w == 1.0).all()
+    """The scatter of rows, in blocks that are shifted near their mean."""
+    (n, d), size = X.shape, max(1, BLOCK_NUMBERS // X.shape[1])
     shift = w[:size] @ X[:size] / w[:size].sum()
+    each = max(size, -(-n // MAX_BLOCKS))
+    rows = [slice(start, start + each) for start in range(0, n, each)]
+    with one_thread():
+        parts = thread_map(lambda own: _shifted_sums(X[own], w[own], shift, size), rows)
+    sums, total = np.zeros(d), np.zeros((d, d))
+    for part_sums, part_total in parts:
+        sums += part_sums
+        total += part_total
+    weight = float(w.sum())
+    gap = sums / weight
+    return Scatter(weight, shift + gap, total - weight * np.outer(gap, gap))
+
+
+def _shifted_sums(
+    X: np.ndarray, w: np.ndarray, shift: np.ndarray, size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Σ w (x − shift) and Σ w (x − shift)(x − shift)ᵀ, one pass over blocks of rows."""
+    n, d = X.shape
     total, sums, room = np.zeros((d, d)), np.zeros(d), np.empty((min(size, n), d))
+    weighted = not (w == 1.0).all()
     for start in range(0, n, size):
         part = w[start : start + size]
         block = np.subtract(X[start : start + size], shift, out=room[: len(part)])
@@ -103,14 +123,13 @@ def _shifted_scatter(X: np.ndarray, w: np.ndarray) -> Scatter:
         if weighted:
             block *= np.sqrt(part)[:, None]
         total += block.T @ block
-    weight = float(w.sum())
-    gap = sums / weight
-    return Scatter(weight, shift + gap, total - weight * np.outer(gap, gap))
+    return sums, total
 
 
 def eigen_spectrum(scatter: Scatter) -> Spectrum:
     """All directions of a scatter matrix."""
-    values, vectors = scipy.linalg.eigh(scatter.matrix, check_finite=False)
+    with one_thread():
+        values, vectors = scipy.linalg.eigh(scatter.matrix, check_finite=False)
     squares = np.maximum(values[::-1], 0.0)
     components = oriented(vectors[:, ::-1].T)
     resolution = 10 * len(values) * EPSILON
@@ -133,11 +152,12 @@ def exact_spectrum(
         if found.squares[0] <= MAX_SQUARED_CONDITION * found.squares[-1]:
             return found
     weight, mean, centred = _centred(X, w)
-    if len(X) > X.shape[1]:
-        centred = np.linalg.qr(centred, mode="r")
-    _, s, components = scipy.linalg.svd(
-        centred, full_matrices=False, overwrite_a=True, check_finite=False
-    )
+    with one_thread():
+        if len(X) > X.shape[1]:
+            centred = np.linalg.qr(centred, mode="r")
+        _, s, components = scipy.linalg.svd(
+            centred, full_matrices=False, overwrite_a=True, check_finite=False
+        )
     total, resolution = float((s**2).sum()), (100 * X.shape[1] * EPSILON) ** 2
     return Spectrum(weight, mean, oriented(components), s**2, total, resolution)
 
@@ -175,13 +195,22 @@ def randomized_svd(
     width = min(k + OVERSAMPLES, n, d)
     if iterations == "auto":
         iterations = 7 if k < 0.1 * min(n, d) else 4
-    Q = A @ rng.normal(size=(d, width))
+    Q = row_product(A, rng.normal(size=(d, width)))
     for _ in range(int(iterations)):
-        Q = A.T @ scipy.linalg.lu(Q, permute_l=True, check_finite=False)[0]
-        Q = A @ scipy.linalg.lu(Q, permute_l=True, check_finite=False)[0]
-    Q = np.linalg.qr(Q)[0]
-    U, s, V = scipy.linalg.svd(Q.T @ A, full_matrices=False, check_finite=False)
-    return Q @ U[:, :k], s[:k], V[:k]
+        Q = column_product(A, _basis(Q))
+        Q = row_product(A, _basis(Q))
+    with one_thread():
+        Q = np.linalg.qr(Q)[0]
+    small = column_product(A, Q).T
+    with one_thread():
+        U, s, V = scipy.linalg.svd(small, full_matrices=False, check_finite=False)
+    return row_product(Q, U[:, :k]), s[:k], V[:k]
+
+
+def _basis(Q: np.ndarray) -> np.ndarray:
+    """Columns that span what those of Q do, none of them much larger than another."""
+    with one_thread():
+        return scipy.linalg.lu(Q, permute_l=True, check_finite=False)[0]
 
 
 def oriented(components: Float[np.ndarray, "r d"]) -> Float[np.ndarray, "r d"]:

@@ -12,6 +12,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import eigh
 
+from likely.core.threads import one_thread
+
 MIN_EIGENVALUE = 1e-12
 """Smaller ones, as a part of the largest, are taken for zero."""
 
@@ -54,7 +56,8 @@ def principal_coordinates(
     root = np.sqrt(w)
     B = root * B * root[:, None]
     k = min(q, n)
-    values, U = eigh(B, subset_by_index=(n - k, n - 1), driver="evr")
+    with one_thread():
+        values, U = eigh(B, subset_by_index=(n - k, n - 1), driver="evr")
     values, U = values[::-1], U[:, ::-1]
     kept = np.where(values > MIN_EIGENVALUE * max(values[0], 0.0), values, 0.0)
     Y = signed(U * np.sqrt(kept) / root[:, None])

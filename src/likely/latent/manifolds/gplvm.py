@@ -1,19 +1,18 @@
 r"""The Gaussian process latent variable model: rows as smooth functions of few coordinates."""
 
 import warnings
-from contextlib import AbstractContextManager
 from typing import Any, no_type_check
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from likely.base.rows import dense
 from likely.base.settings import at_least, one_of, store
 from likely.base.transformer import Transformer
 from likely.core.checks import InputError, check_finite
 from likely.core.random import seed_of
+from likely.core.threads import one_thread
 from likely.latent.manifolds.gplvm_bound import KERNELS, Kernel
 from likely.latent.manifolds.gplvm_fit import Predictor, fit_latent, minimize_rows
 
@@ -198,11 +197,6 @@ class GPLVM(Transformer):
     @property
     def _n_features_out(self) -> int:
         return self.embedding_.shape[1]
-
-
-def one_thread() -> AbstractContextManager:
-    """The scope in which linear algebra runs on one thread."""
-    return threadpool_limits(1, user_api="blas")
 
 
 def _principal(

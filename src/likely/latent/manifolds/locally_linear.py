@@ -12,6 +12,7 @@ from scipy.sparse.linalg import eigsh
 from likely.base.settings import above_zero, at_least, store
 from likely.base.transformer import Transformer
 from likely.core.random import seed_of
+from likely.core.threads import one_thread
 from likely.latent.manifolds.coordinates import signed
 from likely.latent.manifolds.geodesics import components
 from likely.latent.manifolds.rows import check_map_rows, neighbor_count
@@ -171,11 +172,14 @@ def bottom_vectors(
     M = (R.T @ R).tocsc()
     k = min(q, n - 1)
     if n <= MAX_DENSE_ROWS or k > n // 4:
-        values, V = eigh(M.toarray(), subset_by_index=(0, k))
+        with one_thread():
+            values, V = eigh(M.toarray(), subset_by_index=(0, k))
     else:
         below = -1e-10 * float(M.diagonal().max())
         solve: Any = eigsh
-        values, V = solve(M, k + 1, sigma=below, v0=rng.uniform(-1, 1, n), tol=1e-8)
+        start = rng.uniform(-1, 1, n)
+        with one_thread():
+            values, V = solve(M, k + 1, sigma=below, v0=start, tol=1e-8)
         order = np.argsort(values)
         values, V = values[order], V[:, order]
     Y = np.pad(signed(V[:, 1 : k + 1]), ((0, 0), (0, q - k)))
