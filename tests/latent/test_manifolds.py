@@ -10,6 +10,9 @@ from sklearn.datasets import make_swiss_roll
 
 import likely as lk
 from likely.core.checks import InputError
+from likely.latent.manifolds import geodesics as geodesics_
+from likely.latent.manifolds.geodesics import neighbor_graph
+from likely.models.neighbors import neighbors
 
 
 def up_to_signs(A, B, tolerance=1e-6):
@@ -177,3 +180,17 @@ def test_more_dimensions_than_rows(name):
     Y = MAPS[name](n_components=7).fit_transform(X)
     assert Y.shape == (5, 7)
     assert np.isfinite(Y).all()
+
+
+def test_large_components_are_joined_by_few_of_their_rows(monkeypatch, rng):
+    X = np.concatenate([rng.normal(size=(60, 3)), 9 + rng.normal(size=(50, 3))])
+    graph = neighbor_graph(*neighbors(X, 6, seed=0))
+    monkeypatch.setattr(geodesics_, "MAX_JOINED_ROWS", 20)
+    monkeypatch.setattr(geodesics_, "BLOCK_NUMBERS", 64)
+    with pytest.warns(UserWarning, match="2 components"):
+        found = geodesics_.joined(graph, X)
+    assert geodesics_.components(found) == 1
+    (i,), (j,) = (found - graph).nonzero()
+    a, b = (np.linspace(0, n - 1, 20).astype(int) for n in (60, 50))
+    distances = np.linalg.norm(X[a][:, None] - X[60 + b], axis=2)
+    assert found[i, j] == pytest.approx(distances.min())

@@ -11,6 +11,7 @@ import likely as lk
 from likely.core import InputError
 from likely.latent.clusters.nonparametric import (
     dirichlet_process_sampler as clusters,
+    indian_buffet_model,
     indian_buffet_sampler as features,
 )
 
@@ -273,6 +274,20 @@ def test_features_are_found():
     assert np.mean(model.transform(X) == model.Z_) > 0.9
     one = lk.IndianBuffetModel(center=False, n_sweeps=60, n_init=2, n_jobs=1).fit(X)
     np.testing.assert_array_equal(one.features_, model.features_)
+
+
+def test_many_rows_are_placed_by_a_chain_of_some(monkeypatch):
+    X, clean = images(300)
+    w, here = np.ones(300), np.arange(300) != 7
+    w[7], X[7] = 0, np.nan
+    monkeypatch.setattr(indian_buffet_model, "MAX_CHAIN_ROWS", 100)
+    model = lk.IndianBuffetModel(center=False, n_sweeps=60, n_init=2)
+    Z = model.fit(X, sample_weight=w).Z_
+    assert not Z[7].any()
+    rebuilt = model.inverse_transform(Z)[here]
+    assert np.mean((rebuilt - clean[here]) ** 2) < 0.02
+    same = (model.transform(X[here]) == Z[here]).all(1)
+    assert same.sum() >= 200 - 1  # those that the chain did not draw
 
 
 def test_stirling_numbers_give_the_tables():

@@ -24,6 +24,8 @@ from likely.latent.clusters.nonparametric.repeated_rows import repeated
 BLOCKS = 8
 ROW_SWEEPS, MIN_SWEEPS, MAX_SWEEPS = 300_000, 20, 300
 """Rows times sweeps of a chain that is not told how many sweeps, within limits."""
+MAX_CHAIN_ROWS = 20_000
+"""Rows that a chain draws the features of, at most."""
 
 
 class Draws(NamedTuple):
@@ -43,6 +45,9 @@ class IndianBuffetModel(Transformer):
     too, with the priors Gamma(1, 1) of α and inverse Gamma(1, 1) of $σ_a^2$ and (1, 0.01) of the
     noise, in units in which a column has the mean variance 1. The draw of largest joint
     probability is kept.
+
+    Of more than 20,000 rows, the chains draw the features of 20,000 random ones; the others
+    have the features that `transform` finds.
 
     All columns have the same noise: give them comparable units. A weight has to be a whole
     number, and says how often a row is there.
@@ -118,6 +123,7 @@ class IndianBuffetModel(Transformer):
         self.intercept_ = rows.mean(0) if self.center else np.zeros(X.shape[1])
         size = np.sqrt(np.mean((rows - self.intercept_) ** 2))
         self.scale_ = float(size if size > 1e-12 * np.abs(rows).max() else 1.0)
+        rows, source = rows[:MAX_CHAIN_ROWS], source[:MAX_CHAIN_ROWS]
         rows = np.ascontiguousarray((rows - self.intercept_) / self.scale_)
         sweeps = self.n_sweeps
         if sweeps is None:
@@ -133,8 +139,11 @@ class IndianBuffetModel(Transformer):
         best = max(found, key=lambda chain: chain.log_prob)
         self.feature_counts_, self.log_joint_ = best.counts, best.trace
         own = self._keep(best.at, rows)
+        drawn, there = np.flatnonzero(w > 0)[source], w > 0
         self.Z_ = np.zeros((len(X), own.shape[1]))
-        self.Z_[np.flatnonzero(w > 0)[source]] = own
+        self.Z_[drawn] = own
+        there[drawn] = False
+        self.Z_[there] = self._columns(X[there])
         return self
 
     def inverse_transform(self, Z: Any) -> np.ndarray:
