@@ -214,8 +214,9 @@ def test_next_sentences_are_told_from_others(tmp_path):
     model = MaskedLanguageModel(
         **TINY, next_sentence=True, max_iter=400, n_iter_no_change=50
     ).fit(rows)
-    same = model.follow_proba(["red rose blood"], ["rose red blood"])
-    other = model.follow_proba(["red rose blood"], ["grass leaf green"])
+    words = [["red rose blood " * 2], ["rose red blood " * 2], ["grass leaf green " * 2]]
+    same = model.follow_proba(words[0], words[1])  # as long as those of the training
+    other = model.follow_proba(words[0], words[2])
     assert same > other + 0.3
     # types are part of the vectors in a network that begins from it
     X = [row.tolist() for row in model.tokenizer_.encode_batch(rows[:40])]
