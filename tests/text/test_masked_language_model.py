@@ -214,7 +214,11 @@ def test_next_sentences_are_told_from_others(tmp_path):
     model = MaskedLanguageModel(
         **TINY, next_sentence=True, max_iter=400, n_iter_no_change=50
     ).fit(rows)
-    words = [["red rose blood " * 2], ["rose red blood " * 2], ["grass leaf green " * 2]]
+    words = [
+        ["red rose blood " * 2],
+        ["rose red blood " * 2],
+        ["grass leaf green " * 2],
+    ]
     same = model.follow_proba(words[0], words[1])  # as long as those of the training
     other = model.follow_proba(words[0], words[2])
     assert same > other + 0.3
