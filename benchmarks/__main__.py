@@ -13,6 +13,7 @@ from benchmarks.harness import measure
 
 MODULES = (
     "spine",
+    "search",
     "lasso",
     "linear",
     "tables",
@@ -31,6 +32,8 @@ MODULES = (
     "information",
     "autodiff",
     "factors",
+    "bias_variance",
+    "generative",
     "startup",
 )
 
@@ -69,9 +72,16 @@ def show(rows: list[dict]) -> None:
             else "",
             f"{row['at_least']:g}x" if row.get("at_least") else "",
             f"{cold:.2g} s" if cold else "",
-            "equal" if row["verified"] else str(row.get("complaint", "differ")),
+            f"equal{_within(row)}"
+            if row["verified"]
+            else str(row.get("complaint", "differ")),
         )
     Console().print(table)
+
+
+def _within(row: dict) -> str:
+    gap = row.get("difference")
+    return "" if gap is None else f" within {gap:.1e}"
 
 
 if __name__ == "__main__":

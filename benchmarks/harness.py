@@ -35,6 +35,7 @@ class Case:
         verify: None where the answers agree, else the sentence that says how not.
         at_least: the ratio peer/ours that is asked for.
         repeats: warm runs of each side.
+        shown: the name of arrays whose largest difference is written beside the verdict.
     """
 
     setup: Callable[[], Any]
@@ -43,6 +44,7 @@ class Case:
     verify: Callable[[Answer, Answer], str | None]
     at_least: float
     repeats: int = 5
+    shown: str = ""
 
 
 class Side:
@@ -96,6 +98,7 @@ def measure(module: str, name: str, case: Case) -> dict:
             for i, side in enumerate((ours, peer))
         ]
     complaint = case.verify(*answers)
+    own, other = (answer.get(case.shown, np.zeros(1)) for answer in answers)
     return {
         "name": name,
         "ours_s": best_ours,
@@ -108,6 +111,7 @@ def measure(module: str, name: str, case: Case) -> dict:
         "cold_peer_s": cold_peer,
         "verified": complaint is None,
         "complaint": complaint,
+        "difference": float(np.abs(own - other).max()) if case.shown else None,
     }
 
 

@@ -75,7 +75,7 @@ def test_no_import_cycles_between_rooms_or_files():
 
 
 def public_classes() -> list[type]:
-    rooms = ("estimators", "latent", "preprocess", "selection", "text")
+    rooms = ("estimators", "latent", "preprocess", "selection", "text", "vision")
     found = {
         getattr(room, name)
         for room in (getattr(likely, name) for name in rooms)

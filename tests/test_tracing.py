@@ -12,8 +12,15 @@ from likely import recipe
 from likely.core import float64, pad
 from likely.families import Bernoulli, Normal
 from likely.models import Linear, mlp
-from likely.objectives import GaussianPrior
-from likely.solvers import LBFGS, Adam, LeastSquares, Newton
+from likely.objectives import GaussianPrior, Smoothing
+from likely.solvers import (
+    LBFGS,
+    Adam,
+    Continuation,
+    Curriculum,
+    LeastSquares,
+    Newton,
+)
 from likely.solvers.training import Training
 from likely.typing import Batch
 
@@ -48,6 +55,27 @@ def test_the_counter_counts():
     with compilations() as names:
         jax.jit(lambda x: 3 * x + 1)(np.arange(7.0))
     assert names
+
+
+def far(batch):
+    return (batch.x**2).sum(1)
+
+
+def test_another_curriculum_compiles_nothing(rng):
+    data = Batch(*(a.astype(np.float32) for a in (*rows(rng, 48), np.ones(48))))
+    model = mlp((4, 3, 1), key=jax.random.key(0))
+
+    def fit(start, levels):
+        plan = Curriculum(far, steps=int(100 * start), start=start)
+        path = Continuation(Smoothing(), levels, 5)
+        solver = Adam(0.01, steps=9, batch_size=16, sampling=plan, continuation=path)
+        key = jax.random.key(1)
+        recipe.fit(Normal(1.0), model, data, solver=solver, key=key)
+
+    fit(0.2, (1.0, 0.0))
+    with compilations() as names:
+        fit(0.5, (0.3, 0.0))
+    assert not names
 
 
 @pytest.mark.parametrize("solver", [LeastSquares, Newton, LBFGS])

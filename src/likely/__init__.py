@@ -25,7 +25,9 @@ That sentence is `likely.recipe`; the rooms beside it are its nouns:
     base             what every public class shares: rows, labels, faces, training
     estimators       supervised models: linear, trees, kernels, networks, wrappers
     latent           unsupervised models: densities, factors, clusters, manifolds
+    generative       models that make new rows: autoencoders, flows, graphs, circuits
     text             models of sequences of tokens
+    vision           boxes around things in images, features by hand, detectors
     selection        what needs estimators: cross-validation in one program
     diagnostics      what a fitted model is made of, what it sees, how it behaves
     data             small data sets that come along
@@ -53,6 +55,7 @@ _ROOMS = (
     "evaluate",
     "families",
     "files",
+    "generative",
     "inference",
     "information",
     "latent",
@@ -67,12 +70,15 @@ _ROOMS = (
     "solvers",
     "text",
     "typing",
+    "vision",
     "workbench",
 )
-_OPEN = ("estimators", "latent", "selection", "text")
+_OPEN = ("estimators", "generative", "latent", "selection", "text", "vision")
 """Rooms whose public names are names of `likely` too."""
 _FUNCTIONS = {
     "anova": "inference",
+    "check": "diagnostics",
+    "compare_densities": "diagnostics",
     "correlation": "inference",
     "load": "files",
     "save": "files",

@@ -11,6 +11,7 @@ from likely import (
     evaluate as evaluate,
     families as families,
     files as files,
+    generative as generative,
     inference as inference,
     information as information,
     latent as latent,
@@ -25,11 +26,17 @@ from likely import (
     solvers as solvers,
     text as text,
     typing as typing,
+    vision as vision,
     workbench as workbench,
 )
 from likely.core import tune_host as tune_host
+from likely.diagnostics import (
+    check as check,
+    compare_densities as compare_densities,
+)
 from likely.estimators import *
 from likely.files import load as load, save as save
+from likely.generative import *
 from likely.inference import (
     anova as anova,
     correlation as correlation,
@@ -38,5 +45,6 @@ from likely.inference import (
 from likely.latent import *
 from likely.selection import *
 from likely.text import *
+from likely.vision import *
 
 __version__: str

@@ -85,3 +85,24 @@ def test_bad_input():
     for call, sentence in cases:
         with pytest.raises(InputError, match=sentence):
             call()
+
+
+@pytest.mark.parametrize(
+    ("f", "degree", "error"),
+    [(np.abs, 2, 1 / 8), (np.exp, 3, 0.00552837), (lambda x: x**4, 3, 1 / 8)],
+)
+def test_the_best_polynomial_equioscillates(f, degree, error):
+    """Known errors of best approximation on [−1, 1]: |x|, e^x, x⁴ − T₄/8."""
+    found = analysis.minimax_polynomial(f, degree)
+    assert found.error == pytest.approx(error, rel=1e-4)
+    assert found.bound <= error <= found.error * (1 + 1e-6)
+    assert len(found.points) >= degree + 2
+    gaps = f(found.points) - found(found.points)
+    assert (np.diff(np.sign(gaps)) != 0).all()
+
+
+def test_polynomials_of_the_degree_are_their_own_best():
+    found = analysis.minimax_polynomial(lambda x: 3 * x**2 - x, 2, -2, 5)
+    assert found.error < 1e-7
+    with pytest.raises(InputError, match="from 0 to 40"):
+        analysis.minimax_polynomial(np.abs, degree=41)

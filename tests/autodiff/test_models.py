@@ -10,7 +10,7 @@ from registries.families import FAMILIES
 from likely import models, objectives
 from likely.autodiff import check_gradients, trace
 from likely.families import Bernoulli, Normal
-from likely.models import Linear, Null, Shared, mlp
+from likely.models import Linear, MaskedMLP, Null, Shared, mlp
 from likely.objectives import NegativeLogLikelihood, SurrogateLoss
 from likely.typing import Batch, Model
 
@@ -29,6 +29,18 @@ def shared(eta, key):
     return Shared(head, eta[-1:])
 
 
+def masked(eta, key):
+    """η of a second variable from the first, and of conditions."""
+    model = MaskedMLP((-1, 0), (1,) * len(eta), hidden=3, key=key)
+    last = model.layers[-1]
+    start = (normal(*last.weight.shape), eta, normal(*model.direct.weight.shape))
+    return eqx.tree_at(
+        lambda m: (m.layers[-1].weight, m.layers[-1].bias, m.direct.weight),
+        model,
+        start,
+    )
+
+
 MODELS = {  # from η near which the family is at home, and a key
     "null": lambda eta, key: Null(eta),
     "linear": lambda eta, key: Linear(normal(D, len(eta)), eta),
@@ -38,6 +50,7 @@ MODELS = {  # from η near which the family is at home, and a key
         mlp((D, 3, len(eta)), activation=jnp.tanh, key=key),
         eta,
     ),
+    "maskedmlp": masked,
 }
 PRIORS = {
     "GaussianPrior": objectives.GaussianPrior(0.5),
@@ -47,12 +60,16 @@ PRIORS = {
 }
 SURROGATES = ("hinge", "logistic", "zero_one")
 OTHER = (
-    "AbstractPrior", "Consistency", "FirthLikelihood", "NegativeLogLikelihood",
-    "PositionLikelihood", "ReconstructionError", "SurrogateLoss", "margin",
+    "AbstractPrior", "AdversarialLoss", "BlendedObjective", "Blending", "Consistency",
+    "DenoisingLoss", "DensityLikelihood", "FirthLikelihood", "NegativeEvidenceBound",
+    "NegativeLogLikelihood", "PositionLikelihood", "ReconstructionError", "RowLosses",
+    "SmoothedObjective", "Smoothing", "SparseReconstructionError", "SurrogateLoss",
+    "energy_distance", "margin", "optimal_critic",
 )  # fmt: skip
 
 OF_SEQUENCES = {
     "bert",
+    "blocknetwork",
     "encoderdecoder",
     "recurrentnetwork",
     "transformer",

@@ -46,7 +46,8 @@ def test_help_names_every_command():
     done = likely("--help")
     assert done.exit_code == 0, done.stderr
     for name in (
-        "fit", "predict", "report", "compare", "resume", "models", "datasets", "doctor"
+        "fit", "predict", "sample", "report", "compare", "resume", "models", "datasets",
+        "doctor",
     ):  # fmt: skip
         assert name in done.stdout
 
@@ -76,7 +77,7 @@ def test_fit_prints_a_table_and_the_verdict(fitting, tmp_path):
     assert "null model" in done.stdout
     assert "y is real, because" in done.stdout
     assert "No model predicts y better than its overall distribution." in done.stdout
-    assert "note: There are only 40 rows." in done.stdout
+    assert "note LK402: There are only 40 rows." in done.stdout
     assert done.stderr == ""
     (spec,) = fitting.specs
     assert spec.models == ("null", "linear")

@@ -3,8 +3,15 @@
 import threading
 
 import pytest
+from threadpoolctl import threadpool_info
 
-from likely.core.threads import row_blocks, thread_count, thread_map
+from likely.core.threads import (
+    MAX_LONE_COLUMNS,
+    row_blocks,
+    thread_count,
+    thread_map,
+    threads_for,
+)
 
 
 @pytest.mark.parametrize("workers", [None, 1, 2, 50])
@@ -46,3 +53,20 @@ def test_blocks_cover_all_rows_once():
         rows = [i for start, stop in ends for i in range(start, stop)]
         assert len(ends) == blocks
         assert rows == list(range(n))
+
+
+def blas_threads():
+    found = [
+        lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"
+    ]
+    return max(found)
+
+
+def test_small_matrices_are_decomposed_by_one_thread():
+    import scipy.linalg  # noqa: F401
+
+    before = blas_threads()
+    with threads_for(MAX_LONE_COLUMNS + 1):
+        assert blas_threads() == before
+    with threads_for(MAX_LONE_COLUMNS):
+        assert blas_threads() == 1

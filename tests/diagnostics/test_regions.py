@@ -2,11 +2,14 @@
 
 import itertools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import likely as lk
+from likely import diagnostics, layers, models, solvers
 from likely.core import InputError, float64
 from likely.diagnostics import linear_pieces, linear_regions
 from likely.layers import Chain, Dense, compose
@@ -134,3 +137,77 @@ def test_leaky_slopes_have_a_kink_and_smooth_layers_are_refused():
     assert (
         len(linear_pieces(Chain(Dense(1, 1, key=jax.random.key(0))), 0, 1).joints) == 0
     )
+
+
+# any model ----------------------------------------------------------------------------
+
+
+def random_network(n_in, **settings):
+    """A network with running statistics and biases that are not those of the start."""
+    rng = np.random.default_rng(3)
+    model = models.MLP((5, 4, 3), **settings).build(n_in, 2, key=jax.random.key(0))
+    draw = lambda a: jnp.asarray(rng.normal(size=np.shape(a)), jnp.float32)  # noqa: E731
+    model = jax.tree.map(lambda a: draw(a) if eqx.is_inexact_array(a) else a, model)
+    state = layers.initial_state(model)
+    state = jax.tree.map(lambda a: jnp.abs(draw(a)) + 0.5, state)
+    return model, state
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"norm": "batch", "dropout": 0.2},
+        {"residual": True, "activation": ("leaky_relu", 0.2)},
+        {"residual": True, "norm": "batch"},
+    ],
+)
+def test_norms_dropout_and_residual_blocks_are_piecewise_linear_too(settings):
+    """The pieces and the regions are what the network computes in use."""
+    model, state = random_network(1, **settings)
+    pieces = diagnostics.linear_pieces(model, -3, 3, state=state)
+    x = np.random.default_rng(0).uniform(-3, 3, 50).astype(np.float32)
+    y, _ = model(jnp.asarray(x[:, None]), state=state)
+    at = np.stack([np.interp(x, pieces.x, column) for column in pieces.y.T], 1)
+    np.testing.assert_allclose(at, y, atol=2e-3 * np.abs(pieces.y).max())
+    assert len(pieces.joints) > 3
+    model, state = random_network(2, **settings)
+    regions = diagnostics.linear_regions(model, (-2, 2, -2, 2), state=state)
+    middle = np.stack([r.corners.mean(0) for r in regions])
+    here = np.stack(
+        [m @ r.weight + r.bias for m, r in zip(middle, regions, strict=True)]
+    )
+    y, _ = model(jnp.asarray(middle, jnp.float32), state=state)
+    np.testing.assert_allclose(here, y, atol=2e-3 * np.abs(here).max())
+
+
+def test_pieces_of_a_fitted_network_are_over_its_data(rng):
+    """Inputs in the units of the data; the network of each member."""
+    x = rng.uniform(100, 300, size=40)
+    solver = solvers.Adam(0.01, steps=30, batch_size=20)
+    fitted = lk.MLPRegressor((6,), solver=solver).fit(x[:, None], np.sin(x / 30))
+    pieces = diagnostics.linear_pieces(fitted, 100, 300)
+    network, state, Z = fitted.unpack(pieces.x[:, None])
+    y, _ = network(jnp.asarray(Z), state=state)
+    np.testing.assert_allclose(pieces.y[:, 0], np.asarray(y)[:, 0], atol=1e-4)
+    assert diagnostics.count_regions(fitted, (100, 300)).linear == len(pieces.slopes)
+    parts = diagnostics.unit_contributions(fitted, 100, 300)
+    np.testing.assert_allclose(
+        parts.output[0], np.interp(parts.axes[0], pieces.x, pieces.y[:, 0]), atol=1e-4
+    )
+    assert set(np.round(pieces.joints, 3)) <= set(np.round(parts.joints, 3))
+
+
+def test_what_is_no_piecewise_linear_network_is_said():
+    tanh = models.mlp((1, 3, 1), activation="tanh", key=jax.random.key(0))
+    norm = models.mlp((1, 3, 1), norm="layer", key=jax.random.key(0))
+    three = models.mlp((3, 3, 1), key=jax.random.key(0))
+    for model, message in (
+        (tanh, "tanh is not piecewise linear"),
+        (norm, "LayerNorm is not piecewise linear"),
+        (three, "takes networks with 1 input; this one has 3"),
+        (lk.LinearRegression(), "needs a network, and LinearRegression has none"),
+        (lk.MLPRegressor(), "not fitted yet"),
+        (np.sin, "needs a chain of layers"),
+    ):
+        with pytest.raises(InputError, match=message):
+            diagnostics.linear_pieces(model, 0, 1)

@@ -304,6 +304,21 @@ def test_cv_is_what_scikit_learn_takes_it_for():
             assert not row[out].any()
 
 
+@pytest.mark.parametrize("classes", [True, False])
+def test_a_number_of_folds_keeps_groups_together(classes, rng):
+    groups, y = rng.integers(12, size=N), (np.arange(N) % 2).astype(float)
+    for cv in (4, None):
+        splits = evaluate.cv_splits(cv, y, classes=classes, groups=groups)
+        out = np.concatenate([held_out for _, held_out in splits])
+        assert sorted(out) == list(range(N))
+        for train, held_out in splits:
+            assert not set(groups[train]) & set(groups[held_out])
+    with pytest.raises(InputError, match="3 groups cannot be split into 5 folds"):
+        evaluate.cv_splits(5, y, classes=classes, groups=groups % 3)
+    with pytest.raises(InputError, match="4 samples cannot be split into 5 folds"):
+        evaluate.cv_splits(5, y[:4], classes=classes)
+
+
 def test_folds_without_weight_are_refused():
     w = (np.arange(N) >= N // 2).astype(float)
     named = list(KFold(5).split(np.zeros(N)))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from registries.families import FAMILIES, positive
 from scipy import stats
 
 from likely.core.checks import InputError
@@ -179,3 +180,30 @@ def test_the_score_of_data_and_of_what_has_none():
         classes.crps(1)
     missing = rows(Poisson(), (0.0,), (0.0,)).crps([np.nan, 1.0])
     assert np.isnan(missing).tolist() == [True, False]
+
+
+UNIVARIATE = [
+    name
+    for name, example in FAMILIES.items()
+    if not (example.make().multivariate or name in ("Categorical", "CumulativeLogit"))
+]
+
+
+@pytest.mark.slow  # a program for each family
+@pytest.mark.parametrize("name", UNIVARIATE)
+def test_every_family_agrees_with_quadrature(name):
+    """∫ (F − 1[t ≥ y])² dt by the rule of the registry, which knows the kinks of F."""
+    example = FAMILIES[name]
+    family, draws = example.make(), np.asarray(example.draw(100), float)
+    y = np.quantile(draws, [0.5, 0.95] if example.costly else [0.02, 0.5, 0.95])
+    found = rows(family, *([example.eta] * len(y))).crps(y)
+    for at, score in zip(y, found, strict=True):
+        rule = positive if family.zeros else example.rule
+        t, weight = rule(example.eta, (float(at),) if at else ())
+        F = rows(family, *([example.eta] * len(t))).cdf(t)
+        if family.discrete:
+            before = np.clip(at - t, 0, 1)
+            known = np.sum(before * F**2 + (1 - before) * (1 - F) ** 2)
+        else:
+            known = np.sum(weight * (F - (t >= at)) ** 2)
+        assert score == pytest.approx(known, rel=1e-8)

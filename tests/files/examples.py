@@ -14,6 +14,8 @@ import numpy as np
 from registries.estimators import ESTIMATORS as PUBLIC
 from registries.families import FAMILIES
 from registries.latent import LATENT
+from scipy import stats
+from sklearn import model_selection
 from sklearn.pipeline import Pipeline
 
 import likely as lk
@@ -27,8 +29,10 @@ from likely import (
     preprocess,
     solvers,
 )
+from likely.base.given import Given
 from likely.base.training.members import Patience
 from likely.base.training.regimes import Regime
+from likely.base.training.unsupervised import UnscaledRows
 from likely.core.linalg import LeastSquaresFit, Regression
 from likely.core.moments import Moments
 from likely.core.precision import to_numpy
@@ -48,6 +52,31 @@ from likely.estimators.linear.spline import SplineFit, SplineLearner, penalties
 from likely.estimators.linear.standardised import Standardisation, StandardisedLearner
 from likely.estimators.sequence.network import SequenceNetwork
 from likely.evaluate.splits import Folds, Split
+from likely.generative.autoencoders.codings import ArrayCoding, TableCoding
+from likely.generative.autoencoders.networks import (
+    Cropped,
+    Decoder,
+    DenseCoder,
+    Encoder,
+    Shaped,
+)
+from likely.generative.autoencoders.variational import LatentModel
+from likely.generative.autoregressive.any_order import MaskedTable
+from likely.generative.autoregressive.block_transformer import BlockTransformer
+from likely.generative.autoregressive.columns import CodedColumns
+from likely.generative.autoregressive.linear_conditionals import LinearConditionals
+from likely.generative.autoregressive.masked_density import ColumnStart, MaskedDensity
+from likely.generative.autoregressive.pixel_cells import PixelCells
+from likely.generative.diffusion.bound import DenoisingErrors
+from likely.generative.diffusion.denoisers import DenoiserSettings
+from likely.generative.diffusion.denoising import Diffuser
+from likely.generative.diffusion.targets import Units
+from likely.generative.flows.image_model import PixelFlow
+from likely.generative.flows.mixed_table import MixedTableFlow
+from likely.generative.gan.collapse import Regions
+from likely.generative.gan.players import Critic, PointHead, RowGenerator
+from likely.generative.pixels import PixelCode
+from likely.generative.point_cells import ImageCells, TableCells
 from likely.latent.manifolds.coordinates import Coordinates
 from likely.layers import BatchNorm, Chain, Dense
 from likely.models.kernels import Kernel, definiteness
@@ -60,7 +89,9 @@ from likely.recipe import Fit
 from likely.selection import (
     CrossValidation,
     Importance,
+    NestedCrossValidation,
     PartialDependence,
+    Trial,
     mixing_weights,
 )
 from likely.solvers.first_order.minibatches import Minibatches
@@ -69,6 +100,7 @@ from likely.solvers.least_squares.curve import Curve, CurveFit, SumOfSquares
 from likely.solvers.least_squares.levenberg_marquardt import LevenbergMarquardt
 from likely.solvers.second_order.bfgs import BFGS
 from likely.solvers.second_order.lagrangian import LagrangeNewton
+from likely.solvers.second_order.staged import Staged
 from likely.solvers.second_order.stationary import StationaryPoint, step_forecast
 from likely.solvers.second_order.steepest_descent import SteepestDescent
 from likely.text.models.learner import Unscaled
@@ -79,6 +111,13 @@ from likely.text.models.supervised.text_tagger import ReadWords
 from likely.text.models.token_lists import TokenLists
 from likely.text.models.translation import Translation
 from likely.typing import Batch, Solution, Status, Trace
+from likely.vision.detection.calibration import DetectionCalibration
+from likely.vision.detection.images import ImageCanvas
+from likely.vision.detection.networks.detr import DETRArchitecture
+from likely.vision.detection.networks.grid import GridArchitecture
+from likely.vision.detection.networks.regions import RegionArchitecture
+from likely.vision.detection.problem import PixelScaling
+from likely.vision.features.cascade import HaarCascade
 from likely.workbench.target import Target
 from likely.workbench.unseen import KnownLevels
 
@@ -86,6 +125,7 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(20, 3))
 Y = X @ np.array([1.0, -2.0, 0.5]) + rng.normal(size=20)
 LABELS = np.where(Y + rng.normal(size=20) > 0, "yes", "no")
+COST = [[0, 10], [1, 0]]
 WORDS = LABELS[:, None].astype(object)
 TEXTS = [f"{word} {i}" for i in range(12) for word in ("good", "bad")]
 ONES = np.ones(3, np.float32)
@@ -203,6 +243,26 @@ TRANSFORMERS: dict[str, Callable[[], Any]] = {
     ),
 }
 
+
+def latent_model():
+    encoder = Encoder(None, Chain(Dense(2, 2, key=jax.random.key(0))))
+    decoder = Decoder(Chain(Dense(1, 2, key=jax.random.key(1))), None)
+    return LatentModel(encoder, decoder, jnp.zeros(2), jnp.ones(1))
+
+
+def generated_scores():
+    rows = np.random.default_rng(0).normal(size=(3, 12, 2))
+    return [
+        evaluate.frechet_distance(rows[0], rows[1]),
+        evaluate.held_out_likelihood(rows[0, :, 0], 2),
+        evaluate.memorization_test(*rows, n_permutations=9),
+        evaluate.support_scores(rows[0], rows[1], n_neighbors=2),
+        evaluate.closest_records(*rows),
+        evaluate.mmd_test(rows[0], rows[1], n_permutations=9),
+        evaluate.table_distances(rows[0], rows[1]),
+    ]
+
+
 OBJECTS: dict[str, Callable[[], Any]] = {
     "null models": lambda: [
         lk.NullRegressor("gamma").fit(X, np.abs(Y)),
@@ -215,8 +275,22 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         ),
         lk.SmoothedClassifier(lk.KNeighborsClassifier(3)).fit(X, LABELS),
     ],
+    "cascade": lambda: HaarCascade(
+        (4, 4),
+        np.array([[[0, 0, 4, 4], [0, 0, 4, 2], [0, 0, 4, 2]]]),
+        np.array([[1.0, -2.0, 0.0]]),
+        np.zeros(1),
+        np.array([[-1.0, 1.0]]),
+        np.array([0, 1]),
+        np.array([[0.1, 0.0]]),
+        np.ones(1),
+        np.zeros(1),
+    ),
     "compound distributions": lambda: [
         families.Stretched(_predictive(), 1.5),
+        families.Recalibrated(
+            _predictive(), np.array([0.0, 0.5, 1.0]), np.array([0.4, 0.6])
+        ),
         families.Exponentiated(_predictive()),
         families.Hurdled(_predictive(), np.full(len(_predictive()), 0.3)),
         families.Mixed([_predictive(), _predictive()], np.array([0.5, 0.5])),
@@ -226,6 +300,13 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         evaluate.kaplan_meier([1.0, 2.0, 3.0], [1, 0, 1]),
         evaluate.reliability_of_events(Y > 0, np.full(20, 0.4)),
         evaluate.uniformity(np.linspace(0, 1, 20)),
+        evaluate.event_error(Y > 0, np.full(20, 0.4)),
+        evaluate.corrected_t_test(Y[:5], Y[5:10]),
+        evaluate.auc_interval(Y > 0, Y),
+        evaluate.cost_curve(Y > 0, np.linspace(0, 1, 20), COST),
+        evaluate.decision_cost(Y > 0, np.full((20, 2), 0.5), COST),
+        evaluate.platt([0, 1, 1], np.log([[0.5, 0.5], [0.2, 0.8], [0.6, 0.4]])),
+        evaluate.isotonic([0, 1, 1], [[0.5, 0.5], [0.2, 0.8], [0.6, 0.4]]),
     ],
     "networks": lambda: [fitted("network"), lk.MLPClassifier((3,))],
     "network of categories, with its last layer": lambda: lk.MLPRegressor(
@@ -279,6 +360,41 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "stacking": lambda: lk.Stacking([lk.GaussianNB(), lk.KNeighborsClassifier()]).fit(
         X, LABELS
     ),
+    "searches": lambda: [
+        lk.RandomSearch(
+            lk.KNeighborsRegressor(),
+            {"n_neighbors": stats.randint(1, 5), "weights": ["uniform"]},
+            n_iter=2,
+            cv=model_selection.KFold(2, shuffle=True, random_state=0),
+        ).fit(X, Y),
+        lk.GridSearch(lk.GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}, cv=2).fit(
+            X, LABELS
+        ),
+        lk.SuccessiveHalving(lk.Ridge(), {"alpha": stats.loguniform(1e-3, b=10.0)}),
+        lk.OptunaSearch(lk.Ridge(), {"alpha": [1.0]}, storage="sqlite:///trials.db"),
+    ],
+    "nested cross-validation": lambda: NestedCrossValidation(
+        np.ones(2), np.ones(2), [{"alpha": 0.1}, {"alpha": 1.0}], 0.5
+    ),
+    "trial": lambda: Trial(0, {"alpha": 1.0}, (0.5, 0.25)),
+    "folds of scikit-learn": lambda: [
+        model_selection.GroupKFold(2),
+        model_selection.ShuffleSplit(3, random_state=0),
+        model_selection.StratifiedGroupKFold(2),
+        model_selection.StratifiedKFold(2),
+        model_selection.TimeSeriesSplit(3, gap=1),
+    ],
+    "recalibrated classes": lambda: lk.RecalibratedClassifier(
+        lk.GaussianNB(), method="isotonic", cv=2
+    ).fit(X, LABELS),
+    "recalibrated numbers": lambda: lk.RecalibratedRegressor(lk.SVR(), cv=2).fit(X, Y),
+    "conformal sets": lambda: lk.ConformalClassifier(lk.GaussianNB(), cv=2).fit(
+        X, LABELS
+    ),
+    "conformal intervals": lambda: [
+        lk.ConformalRegressor(lk.Ridge(), method="jackknife+").fit(X, Y),
+        lk.ConformalRegressor(lk.SVR(), method="cross", cv=2).fit(X, Y),
+    ],
     "mixing": lambda: mixing_weights(np.log([[0.2, 0.4], [0.5, 0.3]])),
     "hyperplane": lambda: Hyperplane(np.ones(2), 1.0),
     "kernel": lambda: Kernel("rbf", 0.5),
@@ -481,6 +597,26 @@ OBJECTS: dict[str, Callable[[], Any]] = {
         TokenLists(("a", "b")),
         TokenLists((0, 7)),
     ],
+    "detectors": lambda: [
+        lk.YOLODetector(anchors=2, augment=lk.BoxAugmentation(flip=0.5)),
+        lk.RCNNDetector((4, 8), n_proposals=8),
+        lk.FastRCNNDetector(),
+        lk.FasterRCNNDetector(),
+        lk.DETRDetector(size=8),
+        PixelScaling(ONES[:1], ONES[:1]),
+        DetectionCalibration(1.5, -0.5, ONES),
+        ImageCanvas(16, 24, 3, True),
+    ],
+    "networks of detectors": lambda: [
+        settings.build((16, 16, 1), 2, key=jax.random.key(0))
+        for settings in (
+            GridArchitecture(models.Backbone((2, 4), 1), 1, ((0.2, 0.3),)),
+            RegionArchitecture(models.Backbone((2, 4), 1), ((0.2, 0.3),), hidden=4),
+            RegionArchitecture(models.Backbone((2, 4), 1), ((0.2, 0.3),), "map"),
+            DETRArchitecture(models.Backbone((2, 4), 1), 4, 8, 1, 1, 2),
+        )
+    ],
+    "settings of the body of a detector": lambda: models.Backbone([4, 8], norm=None),
     "objective of positions": lambda: objectives.PositionLikelihood(
         objectives.NegativeLogLikelihood(
             families.Categorical(3), None, Normalisation(jnp.ones(()), jnp.ones(()))
@@ -507,6 +643,92 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "curve fit": lambda: CurveFit(ONES, ONES, np.array(1.0), solution(ONES)),
     "sum of squares": lambda: SumOfSquares(),
     "function": lambda: Function(jnp.square),
+    "Bayesian network and its parts": lambda: [
+        lk.BayesianNetwork([("kind", "size")]).fit(frame()),
+        lk.DirectedGraph.of([("a", "b")]),
+        lk.LinearNormal("x", {"y": 2.0}, 1.0),
+    ],
+    "bijections": lambda: [
+        layers.ActNorm.identity(2),
+        layers.LULinear((1, 0)),
+        layers.Permutation((1, 0)),
+        layers.Composed(
+            layers.PixelLogit(4),
+            layers.Squeeze(),
+            layers.Factored(layers.FlatRows((2, 2, 2)), (2, 2, 4)),
+        ),
+        layers.Whitening(jnp.zeros(2), jnp.eye(2)),
+    ],
+    "flow": lambda: models.TableFlow(hidden=2, n_layers=1, base="student").build(
+        2, 0, key=jax.random.key(0)
+    ),
+    "players of a game, and their solver": lambda: [
+        players(),
+        lk.GAN(8, (16,), loss="wasserstein"),
+        Regions(np.array([12, 8]), np.array([20, 0])),
+        solvers.Alternating(solvers.Adam(), solvers.Adam(0.5), turns=2),
+        objectives.AdversarialLoss(
+            None, Normalisation(jnp.ones(()), jnp.ones(())), "wasserstein", ONES[0]
+        ),
+    ],
+    "diffusion models and their parts": lambda: [
+        lk.Diffusion("mlp", n_steps=50, target="v"),
+        DenoisingErrors(np.arange(2), np.zeros((2, 3))),
+        ImageCells(PixelCode((2, 2, 1), (2, 2), 4, 1.0, "float64")),
+        TableCells(preprocess.TableCodec.fit(frame())),
+        *(diffuser(kind, row) for kind, row in DENOISED.items()),
+        objectives.DenoisingLoss(None, Normalisation(jnp.ones(()), jnp.ones(()))),
+    ],
+    "autoencoders and their parts": lambda: [
+        lk.Autoencoder(2, sparsity=0.1),
+        lk.generative.LinearCode([[1.0, 0.0]], [[1.0], [1.0]]),
+        lk.generative.LinearGaussianVAE([[1.0], [0.5]], [1.0, 2.0]),
+        Shaped((2, 3)),
+        Cropped(2, 2),
+        UnscaledRows(),
+        Given.fit(["a", "b", "a"]),
+        TableCoding(preprocess.TableCodec.fit(frame())),
+        ArrayCoding(
+            (2,), (2,), families.Normal(), *(np.ones(2),) * 2, (np.zeros(()),) * 2, "f8"
+        ),
+        latent_model(),
+    ],
+    "scores of generated rows": generated_scores,
+    "two solvers, one after the other": lambda: Staged(
+        solvers.LBFGS(), solvers.Newton()
+    ),
+    "settings of flows": lambda: [models.TableFlow(), models.ImageFlow()],
+    "flow of a mixed table": lambda: MixedTableFlow(
+        masked_density(),
+        models.TableFlow("autoregressive", "affine", 1, hidden=2).build(
+            2, 0, key=jax.random.key(0)
+        ),
+        (True, True, False, False),
+    ),
+    "flow of images": lambda: PixelFlow(
+        models.Flow(
+            None,
+            layers.SequentialAutoregressive(
+                block_network(), layers.RationalQuadratic(2), 2
+            ),
+            models.StandardNormal(),
+        ),
+        4,
+    ),
+    "masked table": lambda: MaskedTable(masked_density(), True),
+    "transformer of images": lambda: [
+        BlockTransformer(block_network(), PixelCells(4, 2)),
+        PixelCode((2, 2, 1), (2, 2), 4, 1.0, "uint8"),
+    ],
+    "likelihood of densities": lambda: objectives.DensityLikelihood(
+        None, Normalisation.of(BATCH)
+    ),
+    "circuit": lambda: lk.SumProductNetwork(min_rows=3).fit(frame()),
+    "Boltzmann machine": lambda: lk.RestrictedBoltzmannMachine(2).fit(X > 0),
+    "Hopfield networks": lambda: [
+        lk.HopfieldNetwork().fit(X),
+        lk.HopfieldNetwork("hebbian").fit(X > 0),
+    ],
     "principal coordinates": lambda: Coordinates(
         np.eye(3)[:, :2], ONES[:2], ONES, ONES, 3.0
     ),
@@ -532,8 +754,71 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "elastic net": lambda: objectives.ElasticNetPrior(1.0, 0.3),
     "laplace prior": lambda: objectives.LaplacePrior(1.0, on="all"),
     "norm prior": lambda: objectives.NormPrior(),
+    "blended": lambda: objectives.Blending(plain_likelihood())(
+        plain_likelihood(), jnp.asarray(0.5)
+    ),
+    "blending": lambda: objectives.Blending(plain_likelihood()),
+    "losses of rows": lambda: objectives.RowLosses(
+        plain_likelihood(), models.Linear.zeros(2)
+    ),
+    "smoothed": lambda: objectives.Smoothing(2)(plain_likelihood(), jnp.asarray(0.5)),
     **{f"family: {name}": example.make for name, example in FAMILIES.items()},
 }
+
+
+def masked_density() -> MaskedDensity:
+    columns = CodedColumns(("number", "category"), (0, 2), np.zeros(2), np.ones(2), 1)
+    network = models.MaskedMLP(
+        columns.input_variables,
+        columns.output_variables,
+        2,
+        1,
+        key=jax.random.key(0),
+    )
+    whitening = layers.Whitening(jnp.zeros(2), jnp.eye(2))
+    start = ColumnStart(jnp.zeros(1), jnp.zeros(1), (jnp.zeros(2),))
+    return MaskedDensity(columns, network, LinearConditionals(whitening, (0, 1)), start)
+
+
+DENOISED = {"mlp": (2,), "transformer": (2,), "unet": (4, 4, 1)}
+"""Denoisers, and the shapes of rows."""
+
+
+def diffuser(kind: str, row: tuple[int, ...]) -> Diffuser:
+    sizes = (2, 1, 1) if kind == "transformer" else (2,)
+    settings = DenoiserSettings(kind, sizes, 1)
+    network = settings.build(row, 0, key=jax.random.key(0))
+    units = Units(jnp.zeros(row), jnp.ones(row))
+    return Diffuser(network, lk.NoiseSchedule("linear", 10), "residual", units)
+
+
+def players() -> solvers.Players:
+    coder, head = DenseCoder((2,)), PointHead(bounded=False, levels=((0, 2),))
+    one, two = jax.random.split(jax.random.key(0))
+    return solvers.Players(
+        Critic(coder.encoder((2,), 0, 1, one), (2,)),
+        RowGenerator(coder.decoder(3, 2, (2,), two), head, (2,), 3),
+    )
+
+
+def block_network() -> models.BlockNetwork:
+    return models.BlockNetwork(
+        blocks=2,
+        block=2,
+        width=1,
+        n_outputs=5,
+        n_given=0,
+        size=2,
+        n_layers=1,
+        n_heads=1,
+        hidden=2,
+        key=jax.random.key(0),
+    )
+
+
+def plain_likelihood() -> objectives.NegativeLogLikelihood:
+    return objectives.NegativeLogLikelihood.of(families.Normal(1.0), BATCH)
+
 
 SOLVERS: dict[str, Callable[[], Any]] = {
     "adagrad": lambda: solvers.AdaGrad(0.1),
@@ -567,6 +852,13 @@ SOLVERS: dict[str, Callable[[], Any]] = {
         noise=solvers.Noise(inputs=0.1, flips=0.2, classes=3),
     ),
     "averaged": lambda: solvers.Adam(average=solvers.UniformAverage(10)),
+    "curriculum": lambda: solvers.Adam(
+        sampling=solvers.Curriculum(np.arange(3.0), steps=9),
+        continuation=solvers.Continuation(objectives.Smoothing(), (0.5, 0.0), 9),
+    ),
+    "drawn": lambda: solvers.Adam(
+        sampling=solvers.RowWeights(jnp.square, np.arange(3.0)), batch_size=2
+    ),
     "whitened": lambda: solvers.Whitened(solvers.LBFGS()),
 }
 

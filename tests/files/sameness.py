@@ -36,6 +36,8 @@ def same(a: Any, b: Any) -> bool:
 
 def _state(value: Any) -> list:
     """The attributes of an object; of an estimator those that a pickle would hold."""
+    if hasattr(value, "dist") and hasattr(value, "kwds"):  # of scipy.stats
+        return [value.dist.name, value.args, value.kwds]
     kept = isinstance(value, BaseEstimator)
     return sorted((value.__getstate__() if kept else vars(value)).items())
 

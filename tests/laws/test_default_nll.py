@@ -33,10 +33,8 @@ COMPILED = [name for name in CHEAP if name not in OF_ROWS]
 def as_it_comes(name):
     """The class at its default settings; wrappers as the registry makes them."""
     made = CHEAP[name].make()
-    needed = {"estimators", "regressor", "classifier"} & set(
-        made.get_params(deep=False)
-    )
-    if needed:
+    needed = {"estimator", "estimators", "regressor", "classifier"}
+    if needed & set(made.get_params(deep=False)):
         return made
     kept = {k: v for k, v in made.get_params().items() if k == "probability"}
     return type(made)(**kept)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from registries.detectors import DETECTORS
 from registries.estimators import (
     ESTIMATORS,
     MIN_CHECKS,
@@ -16,6 +17,7 @@ from registries.estimators import (
     OF_IMAGES,
     OF_TRANSFORMERS,
     SPARSE_WEIGHTS,
+    UNINSTALLED,
     WEIGHTS,
 )
 from sklearn.base import BaseEstimator
@@ -39,7 +41,9 @@ def test_every_public_estimator_has_an_entry():
         for name, value in public.items()
         if inspect.isclass(value) and issubclass(value, BaseEstimator)
     }
-    assert classes == {type(entry.make()).__name__ for entry in ESTIMATORS.values()}
+    made = {type(entry.make()) for entry in ESTIMATORS.values()}
+    made |= {type(make()) for make in DETECTORS.values()}  # laws: tests/vision
+    assert classes == {cls.__name__ for cls in made | UNINSTALLED}
 
 
 def marks(entry, check="") -> list[pytest.MarkDecorator]:

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from registries.estimators import ESTIMATORS, parameters, rows_for
+from registries.estimators import ESTIMATORS, UNINSTALLED, parameters, rows_for
 from registries.latent import WITHOUT_TARGETS
 from sklearn.base import BaseEstimator, clone, is_classifier, is_clusterer
 
@@ -30,7 +30,10 @@ CLUSTERERS = [n for n, e in UNTARGETED.items() if e.kind == "clusters"]
 NO_ROWS = ("series", "tokens", "texts")
 OF_ROWS = [n for n, e in ESTIMATORS.items() if e.kind not in NO_ROWS]
 PREDICTORS = [n for n in OF_ROWS if n not in UNTARGETED]
-WITH_DISTRIBUTION = [n for n in PREDICTORS if ESTIMATORS[n].distribution]
+CONFORMAL = [n for n in PREDICTORS if ESTIMATORS[n].conformal]
+WITH_DISTRIBUTION = [
+    n for n in PREDICTORS if ESTIMATORS[n].distribution and n not in CONFORMAL
+]
 N_THREADS = 8
 
 
@@ -68,7 +71,8 @@ def test_every_public_class_is_in_the_registry():
     rooms = (lk.estimators, lk.latent, lk.selection)
     shown = {getattr(room, name) for room in rooms for name in room.__all__}
     public = {c for c in shown if inspect.isclass(c) and issubclass(c, BaseEstimator)}
-    assert public <= {type(entry.make()) for entry in ESTIMATORS.values()}
+    registered = {type(entry.make()) for entry in ESTIMATORS.values()}
+    assert public <= registered | UNINSTALLED
 
 
 @for_each(PREDICTORS)
@@ -108,6 +112,23 @@ def test_what_is_predicted_is_what_the_distribution_says(name):
     assert np.isfinite(model.nll(X, y))
     w = np.random.default_rng(0).uniform(0.5, 2, len(X))
     assert np.isfinite(model.nll(X, y, sample_weight=w))
+
+
+@for_each(CONFORMAL)
+def test_conformal_predictions_grow_with_the_coverage(name):
+    """They do not follow from the distribution, which is that of the estimator."""
+    model, (X, y) = fitted(name), rows_for(name)
+    assert np.isfinite(model.nll(X, y))
+    if is_classifier(model):
+        np.testing.assert_allclose(model.predict_proba(X), model.predict_dist(X).probs)
+        small, large = (model.predict_set(X, c) for c in (0.5, 0.9))
+        assert (small <= large).all()
+        assert small.sum() < large.sum()
+        return
+    np.testing.assert_array_equal(model.predict(X), model.estimator_.predict(X))
+    (a, b), (low, high) = (model.predict_interval(X, c) for c in (0.5, 0.9))
+    assert ((low <= a) & (a <= b) & (b <= high)).all()
+    assert (low < a).any()
 
 
 @for_each(TRANSFORMERS)

@@ -95,3 +95,32 @@ def test_history_of_an_estimator_and_what_has_none():
         plots.history(object())
     with pytest.raises(InputError, match="no loss that is a finite number"):
         plots.history({"loss": [np.nan]})
+
+
+def test_costs_over_thresholds_and_probabilities(rng, tmp_path):
+    p = rng.beta(1, 4, size=300)
+    y = (rng.random(300) < p).astype(int)
+    curve = evaluate.cost_curve(y, p, [[0, 10], [1, 0]])
+    (ax,) = plots.cost_curve({"a": curve, "b": curve}).axes
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts[0] == f"a: lowest {curve.cost.min():.3g} at {curve.best:.2g}"
+    figure = plots.decision_costs([[0, 10], [1, 0]])
+    figure.savefig(tmp_path / "costs.png")
+    _, ax = figure.axes
+    assert [t.get_text() for t in ax.texts] == [f" {1 / 11:.4g}"]
+    more = plots.decision_costs(
+        [[0, 10], [1, 0], [0.5, 2]], actions=["no", "yes", "ask"]
+    )
+    assert len(more.axes[1].texts) == 2
+    with pytest.raises(InputError, match="curves is empty"):
+        plots.cost_curve({})
+
+
+def test_bands_of_intervals(rng):
+    x, y = rng.normal(size=(2, 50))
+    ends = {"narrow": (y * 0 - 0.1, y * 0 + 0.1), "wide": (y - 1, y + 1)}
+    figure = plots.interval_bands(x, ends, y)
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    assert titles[1] == "wide\nmean width 2, covers 100.0%"
+    with pytest.raises(InputError, match="intervals is empty"):
+        plots.interval_bands(x, {})

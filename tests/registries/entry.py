@@ -20,3 +20,5 @@ class Entry(NamedTuple):
     """Settings of a fit that compiles fast, for checks that need no converged weights."""
     distribution: bool = True
     """Whether a predictor gives a distribution; some give signs or numbers only."""
+    conformal: bool = False
+    """Whether intervals and sets come from scores of held-out rows, not the distribution."""

@@ -11,12 +11,14 @@ numbers" and "word labels" are learned from texts.
 An entry that is `slow`, with the reason, runs with `--slow` only (`make test-slow`).
 """
 
+from importlib.util import find_spec
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from registries.entry import SPARSE_WEIGHTS, WEIGHTS, Entry
+from registries.generative import GENERATIVE
 from registries.latent import LATENT
 from sklearn.utils import estimator_checks as checks
 
@@ -185,6 +187,62 @@ ESTIMATORS = {
         lambda: lk.Stacking([lk.GaussianNB(), lk.KNeighborsClassifier(1)], cv=2),
         "classes",
     ),
+    "recalibrated classes": Entry(
+        lambda: lk.RecalibratedClassifier(lk.GaussianNB(), cv=2), "classes"
+    ),
+    "recalibrated classes, isotonic": Entry(
+        lambda: lk.RecalibratedClassifier(lk.GaussianNB(), method="isotonic", cv=2),
+        "classes",
+        slow="it is fitted as the one by a temperature is",
+    ),
+    "recalibrated numbers": Entry(
+        lambda: lk.RecalibratedRegressor(lk.SVR(), cv=2),
+        "numbers",
+        slow="every fit evaluates its distribution about thirty times",
+    ),
+    "recalibrated numbers, by quantiles": Entry(
+        lambda: lk.RecalibratedRegressor(lk.Ridge(), method="quantile", cv=2),
+        "numbers",
+        slow="it is fitted as the one by a scale is",
+    ),
+    "conformal sets": Entry(
+        lambda: lk.ConformalClassifier(lk.GaussianNB(), cv=2),
+        "classes",
+        slow="it wraps a classifier as recalibrated classes do",
+        conformal=True,
+    ),
+    "conformal sets, adaptive, all folds": Entry(
+        lambda: lk.ConformalClassifier(
+            lk.GaussianNB(), method="adaptive", cross=True, cv=2
+        ),
+        "classes",
+        slow="it is fitted as the one by a threshold is",
+        conformal=True,
+    ),
+    "conformal intervals": Entry(
+        lambda: lk.ConformalRegressor(lk.Ridge(), cv=2), "numbers", conformal=True
+    ),
+    "conformal intervals, each row left out": Entry(
+        lambda: lk.ConformalRegressor(lk.Ridge(), method="jackknife+"),
+        "numbers",
+        slow="it is fitted as the one by a split is",
+        conformal=True,
+    ),
+    "grid search": Entry(
+        lambda: lk.GridSearch(lk.Ridge(), {"alpha": [0.1, 1.0]}, cv=2), "numbers"
+    ),
+    "random search": Entry(
+        lambda: lk.RandomSearch(
+            lk.GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}, n_iter=2, cv=2
+        ),
+        "classes",
+    ),
+    "successive halving": Entry(
+        lambda: lk.SuccessiveHalving(
+            lk.KNeighborsRegressor(), {"n_neighbors": [1, 2]}, factor=2, cv=2
+        ),
+        "numbers",
+    ),
     "tree of classes": Entry(lk.DecisionTreeClassifier, "classes"),
     "tree": Entry(lk.DecisionTreeRegressor, "numbers"),
     "boosted classes": Entry(
@@ -237,6 +295,17 @@ ESTIMATORS = {
         fails=ASSIGNED,
     ),
 } | LATENT
+ESTIMATORS |= GENERATIVE
+UNINSTALLED: set[type] = set()
+"""Classes that fit with a package of an extra alone, where that is not installed."""
+if find_spec("optuna") is None:
+    UNINSTALLED.add(lk.OptunaSearch)
+else:
+    ESTIMATORS["search by Optuna"] = Entry(
+        lambda: lk.OptunaSearch(lk.Ridge(), {"alpha": [0.1, 1.0]}, n_iter=2, cv=2),
+        "numbers",
+        slow="it differs from a random search in who proposes",
+    )
 ROWS, COLUMNS = 60, 4
 """The shape of all data of the laws but one: 60 rows are padded to 64."""
 

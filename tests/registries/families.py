@@ -119,6 +119,12 @@ def counts(last: int):
     return rule
 
 
+def whole(reach: int):
+    """All whole numbers between −reach and reach."""
+    y = np.arange(-reach, reach + 1.0)
+    return lambda eta, breaks=(): Rule(y, np.ones(len(y)))
+
+
 def compositions(total: int, classes: int):
     grid = itertools.product(range(total + 1), repeat=classes)
     y = np.array([c for c in grid if sum(c) == total], float)
@@ -230,6 +236,7 @@ FAMILIES = {
         ),
         bad=0.5,
     ),
+    "RoundedNormal": Example(lambda: f.RoundedNormal(), (0.7, 0.4), whole(40), bad=0.5),
     "Poisson": Example(
         lambda: f.Poisson(),
         (1.2,),

@@ -57,6 +57,10 @@ SOLVERS: dict[str, Entry] = {
     "levenberg-marquardt": Entry(
         lambda t: s.LevenbergMarquardt(tolerance=t), ("least squares", "curve"), 1e-9
     ),
+    "two stages": Entry(
+        lambda t: s.Staged(s.LBFGS(3, t), s.Newton(tolerance=t)),
+        (*QUADRATICS, "rosenbrock", "logistic"),
+    ),
     "momentum": Entry(
         lambda t: s.Momentum(0.5, steps=4000, stop=s.GradientNorm(t)),
         (*ROUND, "saddle", "logistic"),

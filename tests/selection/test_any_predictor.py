@@ -190,7 +190,7 @@ def test_the_scale_of_a_point_regressor_comes_from_the_training_rows_alone():
     changed[40:] += 3.0
     splits = [(np.arange(40), np.arange(40, N))]
     scales = [
-        refits._inner_scale(model, refits.TableRows(X[:40], y[:40], np.ones(40)))
+        refits.inner_scale(model, refits.TableRows(X[:40], y[:40], np.ones(40)))
         for y in (SIGNAL, changed)
     ]
     assert scales[0] == scales[1]

@@ -4,10 +4,10 @@ import pytest
 
 import likely as lk
 from likely.core.checks import InputError
+from likely.core.written_numbers import with_error
 from likely.workbench import costs
 from likely.workbench.candidates import CANDIDATES, candidates_for
 from likely.workbench.problem import Problem
-from likely.workbench.report.numbers import with_error
 from likely.workbench.report.verdict import compact
 
 KINDS = {

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.outliers_influence import variance_inflation_factor
 
-from likely.workbench.collinearity import inflation, repeated
+from likely.diagnostics.checks.collinearity import inflation, repeated
 from likely.workbench.entities import entities
 from likely.workbench.simple import DesignColumn, design
 from likely.workbench.spec import Spec

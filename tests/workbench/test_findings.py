@@ -6,8 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from likely.workbench import Spec, findings
-from likely.workbench.findings import _interval_change
+from likely.workbench import Spec
+from likely.workbench.findings.columns import column_findings
+from likely.workbench.findings.families import dispersion_findings
+from likely.workbench.findings.intervals import coverage_findings, interval_change
+from likely.workbench.findings.measured import Measured
 from likely.workbench.report.facts import Winner
 from likely.workbench.report.measured import Simple
 from likely.workbench.table import Source, prepare
@@ -18,7 +21,7 @@ from likely.workbench.table import Source, prepare
     [(1.25, "widened by 25 %"), (0.9, "narrowed by 10 %"), (0.0, "narrowed by 100 %")],
 )
 def test_intervals_that_were_too_wide_or_narrow(factor, sentence):
-    assert sentence in _interval_change(factor)
+    assert sentence in interval_change(factor)
 
 
 def measured(columns, mean=None, family="", **winner):
@@ -30,7 +33,7 @@ def measured(columns, mean=None, family="", **winner):
     null = {"gain_over_null": 0.0, "gain_over_null_error": 0.0, "scores": {}}
     best = Winner("linear", "linear model", **facts, **null, **winner)
     ladder = types.SimpleNamespace(table=table, held_out={"linear": held_out})
-    return findings.Measured(ladder, best, Simple(), None, None, [])
+    return Measured(ladder, best, Simple(), None, None, [])
 
 
 @pytest.mark.parametrize(
@@ -44,7 +47,7 @@ def test_over_dispersion_is_told_for_the_family_in_use(family, level, said, rng)
     """With the means of the best model: a single absurd mean of another does not count."""
     y = rng.negative_binomial(1, 0.2, 300).astype(float)
     found = measured({"x": rng.normal(size=300), "y": y}, np.full(300, 4.0), family)
-    (finding,) = findings._dispersion(found)
+    (finding,) = dispersion_findings(found)
     assert finding.level == level
     assert said in finding.advice
     times = float(finding.text.split("vary ")[1].split(" times")[0])
@@ -69,13 +72,13 @@ def test_coverage_has_a_true_reason(y, share, level, said, rng):
     found = measured(
         {"x": rng.normal(size=200), "y": targets[y]}, coverage=share, coverage_asked=0.9
     )
-    (finding,) = findings._coverage(found)
+    (finding,) = coverage_findings(found)
     assert (finding.level, said in finding.advice) == (level, True)
 
 
 def missing(columns):
     table = measured(columns).ladder.table
-    return [f for f in findings._columns(table) if f.kind == "missing"]
+    return [f for f in column_findings(table) if f.kind == "missing"]
 
 
 def test_missing_values_are_told_as_they_are_handled(rng):

@@ -11,8 +11,9 @@ from sklearn import metrics
 
 import likely as lk
 from likely.core.checks import InputError
-from likely.workbench import Spec, findings
+from likely.workbench import Spec
 from likely.workbench.candidates import candidates_for
+from likely.workbench.findings.leakage import leakage_findings
 from likely.workbench.ladder import Ladder
 from likely.workbench.measures.comparison import compared, simpler_model
 from likely.workbench.measures.decisions import class_scores, decisions
@@ -150,7 +151,7 @@ def test_gains_are_over_the_best_simpler_model(result):
 
 def test_a_leak_is_the_first_sentence(result):
     table = prepare(Spec(target="ill"), Source("here", patients(leak=True), (), {}))
-    (leak,) = findings._leakage(table)
+    (leak,) = leakage_findings(table)
     said = verdict(dataclasses.replace(result.report, findings=(leak,)))
     assert "'bill'" in said[0]
     assert "--drop bill" in said[0]

@@ -8,6 +8,10 @@ from .approximation.errors import (
     convergence as convergence,
     uniform_error as uniform_error,
 )
+from .approximation.minimax import (
+    MinimaxPolynomial as MinimaxPolynomial,
+    minimax_polynomial as minimax_polynomial,
+)
 from .convex.function import convexity as convexity
 from .convex.region import set_convexity as set_convexity
 from .convex.rules import (

@@ -3,9 +3,10 @@ r"""A `Learner` run on rows as they come: padded, compiled once, one fit or many
 Few shapes mean few programs: rows are padded to their size class, and the columns of
 small problems to 15, 31, ... where the learner takes a column of zeros for absent.
 
-For every fold j and every setting, `held_out_fits` fits with weights $w\,t_j$ ($t_j$ is 0
-on the rows held out) and judges in nats on those rows: one program where nothing but φ is
-learned from the rows, one run of it for each fold where columns are learned too.
+For every fold j and every setting, `held_out_fits` fits with weights $w\,t_j$ and judges in
+nats with weights $w\,h_j$ ($h_j = 1 - t_j$ unless a fold leaves rows out of both sides): one
+program where nothing but φ is learned from the rows, one run of it for each fold where
+columns are learned too.
 """
 
 import warnings
@@ -23,6 +24,8 @@ from sklearn.exceptions import ConvergenceWarning
 from likely.core.compiling import lean_jit
 from likely.core.precision import float64, to_numpy
 from likely.core.rows import fill_absent, pad, pad_rows, size_class, weighted_mean
+from likely.core.threads import threads_for
+from likely.evaluate.splits import Folds
 from likely.typing import (
     TRAINED,
     VALIDATION,
@@ -79,6 +82,15 @@ class JudgedLearner(Learner, Protocol):
 
 
 @runtime_checkable
+class ManyFitsLearner(Learner, Protocol):
+    """A learner that solves many problems at once in another way than a single one."""
+
+    def for_many(self, fits: int, X: Any) -> Learner:
+        """The learner for so many fits to these columns at once."""
+        ...
+
+
+@runtime_checkable
 class WideningLearner(Learner, Protocol):
     """A learner that has to know how many columns there are."""
 
@@ -97,7 +109,14 @@ class TrainingLearner(Learner, Protocol):
 
 
 def _learn(learner: Learner, key: Key, hyper: dict[str, Any], batch: Batch) -> PyTree:
-    return _compiled(_learned, batch.x)(learner, key, hyper, batch)
+    run = _compiled(_learned, batch.x)
+    with threads_for(_width(batch.x)):
+        return jax.block_until_ready(run(learner, key, hyper, batch))
+
+
+def _width(X: Any) -> int:
+    """The number of columns of the widest part of the inputs."""
+    return max((a.shape[-1] for a in jax.tree.leaves(X)), default=0)
 
 
 def _learned(learner: Learner, key: Key, hyper: dict[str, Any], batch: Batch) -> PyTree:
@@ -176,6 +195,9 @@ class Problem(NamedTuple):
     relearn: Callable[[np.ndarray], tuple[Learner, np.ndarray]] | None = None
     """From weights to the learner and the columns that these rows alone give; None
     where columns do not depend on the rows."""
+    train: Callable[..., tuple[PyTree, np.ndarray]] | None = None
+    """How many settings are fitted on many folds, with the arguments and results of
+    `held_out_fits`; None where it is by `learn` of the learner, on all rows at once."""
 
     def present(self) -> "Problem":
         """The same without absent rows, so that no number depends on how many there are."""
@@ -201,6 +223,9 @@ def held_out_fits(
     key: Key,
     hypers: Mapping[str, np.ndarray],
     train: Float[np.ndarray, "j n"],
+    held_out: Float[np.ndarray, "j n"] | None = None,
+    *,
+    judged: bool = True,
 ) -> tuple[PyTree, Float[np.ndarray, "m j"]]:
     """φ and held-out nats of m settings on j folds, as NumPy arrays.
 
@@ -208,74 +233,90 @@ def held_out_fits(
         problem: what is fitted.
         key: for whatever is random in the learner.
         hypers: (m,) values of each numeric hyper-parameter.
-        train: one row of zeros and ones for each fold: 1 where a row is learned from.
+        train: one row for each fold: how often each row is learned from.
+        held_out: how often each row is judged; 1 − `train` where None.
+        judged: whether nats are needed; where they take longer than φ they are otherwise
+            left out, and are zero.
     """
+    held_out = 1 - train if held_out is None else held_out
+    if problem.train is not None:
+        return problem.train(problem, key, hypers, train, held_out)
     with float64():
+        folds = Folds(train, held_out)
         if problem.relearn is None:
-            return _fits(problem.learner, key, hypers, problem.batch, train)
-        return _relearned_fits(problem, key, hypers, train)
+            quick = None if judged else _quick_fits(problem, hypers, folds)
+            if quick is not None:
+                return quick, np.zeros((len(next(iter(hypers.values()))), len(train)))
+            return _fits(problem.learner, key, hypers, problem.batch, folds)
+        return _relearned_fits(problem, key, hypers, folds)
 
 
-def _relearned_fits(problem: Problem, key: Key, hypers, train):
+def _relearned_fits(problem: Problem, key: Key, hypers, folds: Folds):
     """Fold after fold, each with columns of its own, filled up to one width."""
     assert problem.relearn is not None
     batch, parts, width = problem.batch, [], None
 
-    def fit_fold(learner: Learner, columns: np.ndarray, t: np.ndarray, width: int):
+    def fit_fold(learner: Learner, columns: np.ndarray, j: int, width: int):
         extra = width - columns.shape[1]
         if extra:
             columns = np.pad(columns, ((0, 0), (0, extra)))
             if isinstance(learner, WideningLearner):
                 learner = learner.widened(extra)
         x = (columns, *batch.x[1:]) if isinstance(batch.x, tuple) else columns
-        return _fits(learner, key, hypers, batch._replace(x=x), t[None])
+        one = Folds(*(side[[j]] for side in folds))
+        return _fits(learner, key, hypers, batch._replace(x=x), one)
 
-    for t in train:  # one after the other: columns may be large
+    for j, t in enumerate(folds.train):  # one after the other: columns may be large
         learner, columns = problem.relearn(batch.w * t)
         if width not in (None, columns.shape[1]):
             break
         width = columns.shape[1]
-        parts.append(fit_fold(learner, columns, t, width))
+        parts.append(fit_fold(learner, columns, j, width))
     else:
         return _join_folds(parts)
-    folds = [problem.relearn(batch.w * t) for t in train]
-    width = max(columns.shape[1] for _, columns in folds)
-    each = zip(folds, train, strict=True)
-    return _join_folds([fit_fold(*fold, t, width) for fold, t in each])
+    learned = [problem.relearn(batch.w * t) for t in folds.train]
+    width = max(columns.shape[1] for _, columns in learned)
+    return _join_folds([fit_fold(*one, j, width) for j, one in enumerate(learned)])
 
 
 def _join_folds(parts: list) -> Any:
     return jax.tree.map(lambda *a: np.concatenate(a, 1), *parts)
 
 
-def _fits(learner: Learner, key: Key, hypers, batch: Batch, train):
-    if isinstance(learner, PartsLearner) and learner.leaves_out and _partition(train):
-        return to_numpy(_leave_out(learner, dict(hypers), _parts(batch, train)))
+def _fits(learner: Learner, key: Key, hypers, batch: Batch, folds: Folds):
+    if isinstance(learner, PartsLearner) and learner.leaves_out and _partition(folds):
+        parts = held_out_rows(batch, folds.held_out)
+        with threads_for(_width(batch.x)):
+            return to_numpy(_leave_out(learner, dict(hypers), parts))
     if isinstance(learner, HostFoldsLearner) and learner.folds_on_host:
-        found = _fits_on_host(learner, hypers, batch, train)
+        found = _fits_on_host(learner, hypers, batch, folds)
         if found is not None:
             return found
     padded = jax.tree.map(jnp.asarray, pad(batch))
     extra = ((0, 0), (0, len(padded.w) - len(batch.w)))
-    folds = jnp.asarray(np.pad(train, extra))
+    sides = tuple(jnp.asarray(np.pad(side, extra)) for side in folds)
+    if isinstance(learner, ManyFitsLearner):
+        m = max((len(values) for values in hypers.values()), default=1)
+        learner = learner.for_many(m * len(folds.train), padded.x)
     parts = []
-    for part in _chunks(hypers, learner, folds.size):
-        copies = len(folds) * len(next(iter(part.values()), [0]))
+    for part in _chunks(hypers, learner, sides[0].size):
+        copies = len(folds.train) * len(next(iter(part.values()), [0]))
         trains = isinstance(learner, TrainingLearner)
         run = _full_jit if trains else partial(_compiled, X=padded.x, copies=copies)
-        parts.append(run(_all_fits)(learner, key, part, padded, folds))
+        parts.append(run(_all_fits)(learner, key, part, padded, sides))
     phi, nll = to_numpy(jax.tree.map(lambda *a: np.concatenate(a), *parts))
     keep = max((len(v) for v in hypers.values()), default=1)
     return jax.tree.map(lambda a: a[:keep], phi), nll[:keep]
 
 
-def _fits_on_host(learner: HostFoldsLearner, hypers, batch: Batch, train):
+def _fits_on_host(learner: HostFoldsLearner, hypers, batch: Batch, folds: Folds):
     """φ and held-out nats, one fit after the other; None where a fit needs a program."""
     m = max((len(values) for values in hypers.values()), default=1)
     padded = pad(batch)
-    folds = np.pad(train, ((0, 0), (0, len(padded.w) - len(batch.w))))
-    columns, nats = [], np.empty((m, len(train)))
-    for j, t in enumerate(train):
+    extra = ((0, 0), (0, len(padded.w) - len(batch.w)))
+    wide = [np.pad(side, extra) for side in folds]
+    columns, nats = [], np.empty((m, len(folds.train)))
+    for j, t in enumerate(folds.train):
         known = batch._replace(w=batch.w * t)
         found = []
         for i in range(m):
@@ -283,41 +324,57 @@ def _fits_on_host(learner: HostFoldsLearner, hypers, batch: Batch, train):
             phi = learner.on_host(hyper, known)
             if phi is None:
                 return None
-            nats[i, j] = float(_judge(learner, phi, hyper, padded, folds[j]))
+            fold = wide[0][j], wide[1][j]
+            nats[i, j] = float(_judge(learner, phi, hyper, padded, fold))
             found.append(to_numpy(phi))
         columns.append(jax.tree.map(lambda *a: np.stack(a), *found))
     return jax.tree.map(lambda *a: np.stack(a, 1), *columns), nats
 
 
 @lean_jit
-def _judge(learner: Learner, phi, hyper, batch: Batch, t: Float[Array, " n"]):
+def _judge(learner: Learner, phi, hyper, batch: Batch, fold: tuple):
     """The mean loss of the rows that are held out."""
-    batch = fill_absent(batch)
-    return _held_out_mean(learner, phi, hyper, batch, t)
+    return _held_out_mean(learner, phi, hyper, fill_absent(batch), fold)
 
 
-def _held_out_mean(learner: Learner, phi, hyper, batch: Batch, t: Float[Array, " n"]):
+def _held_out_mean(learner: Learner, phi, hyper, batch: Batch, fold: tuple):
+    t, h = fold
     if isinstance(learner, JudgedLearner):
         known = batch._replace(w=batch.w * t)
         losses = learner.held_out_losses(phi, hyper, known, batch)
     else:
         losses = learner.losses(phi, batch)
-    return weighted_mean(losses, batch.w * (1 - t))
+    return weighted_mean(losses, batch.w * h)
 
 
-def _all_fits(
-    learner: Learner, key: Key, hypers, batch: Batch, train: Float[Array, "j n"]
-):
+def _all_fits(learner: Learner, key: Key, hypers, batch: Batch, sides: tuple):
     """φ and held-out nats of every setting (first axis) on every fold (second)."""
     batch = fill_absent(batch)
 
-    def one(hyper, t: Float[Array, " n"]):
+    def one(hyper, t: Float[Array, " n"], h: Float[Array, " n"]):
         phi = learner.learn(key, hyper, batch._replace(w=batch.w * t))
-        return phi, _held_out_mean(learner, phi, hyper, batch, t)
+        return phi, _held_out_mean(learner, phi, hyper, batch, (t, h))
 
     m = jax.tree.leaves(hypers)[0].shape[0] if hypers else 1
-    over_settings = jax.vmap(one, in_axes=(0, None), axis_size=m)
-    return jax.vmap(over_settings, in_axes=(None, 0), out_axes=1)(hypers, train)
+    over_settings = jax.vmap(one, in_axes=(0, None, None), axis_size=m)
+    return jax.vmap(over_settings, in_axes=(None, 0, 0), out_axes=1)(hypers, *sides)
+
+
+def _quick_fits(problem: Problem, hypers, folds: Folds) -> PyTree | None:
+    """φ alone by the learner that leaves parts out; None where it is not of this kind."""
+    learner = problem.learner
+    if not (isinstance(learner, PartsLearner) and learner.leaves_out):
+        return None
+    if not _partition(folds):
+        return None
+    parts = held_out_rows(problem.batch, folds.held_out)
+    with threads_for(_width(parts.x)):
+        return to_numpy(_leave_out_phi(learner, dict(hypers), parts))
+
+
+@lean_jit
+def _leave_out_phi(learner: PartsLearner, hypers: dict[str, Any], parts: Batch):
+    return learner.leave_out(hypers, parts)[0]
 
 
 @lean_jit
@@ -325,22 +382,51 @@ def _leave_out(learner: PartsLearner, hypers: dict[str, Any], parts: Batch):
     return learner.leave_out(hypers, parts)
 
 
-def _partition(train: Float[np.ndarray, "j n"]) -> bool:
-    """Whether every row is held out exactly once."""
-    return bool((train.sum(0) == len(train) - 1).all())
+def _partition(folds: Folds) -> bool:
+    """Whether every row is held out exactly once, and otherwise learned from."""
+    train, held_out = folds
+    once = (held_out.sum(0) == 1).all() and np.isin(held_out, (0, 1)).all()
+    return bool(once and np.array_equal(train, 1 - held_out))
 
 
-def _parts(batch: Batch, train: Float[np.ndarray, "j n"]) -> Batch:
+def held_out_rows(batch: Batch, held_out: Float[np.ndarray, "j n"]) -> Batch:
     """The rows by the fold that holds them out, (j, s, ...), filled up with absent ones."""
     present = int(np.argmax(batch.w > 0))
-    size = size_class(int((train == 0).sum(1).max()))
-    rows = np.full((len(train), size), present)
+    size = size_class(int((held_out > 0).sum(1).max()))
+    rows = np.full((len(held_out), size), present)
     w = np.zeros(rows.shape)
-    for j, t in enumerate(train):
-        out = np.flatnonzero(t == 0)
-        w[j, : len(out)] = batch.w[out]
+    for j, h in enumerate(held_out):
+        out = np.flatnonzero(h)
+        w[j, : len(out)] = batch.w[out] * h[out]
         rows[j, : len(out)] = np.where(batch.w[out] > 0, out, present)
-    return Batch(batch.x[rows], batch.y[rows], w)
+    return jax.tree.map(lambda a: a[rows], batch)._replace(w=w)
+
+
+def held_out_etas(
+    problem: Problem, phi: PyTree, held_out: Float[np.ndarray, "j n"]
+) -> tuple[Float[np.ndarray, "m j s *k"], Batch]:
+    """η of the rows that each fold holds out, by every fit, and these rows.
+
+    Args:
+        problem: what was fitted, where φ is all that was learned from the rows.
+        phi: of m settings on j folds, as `held_out_fits` returns it.
+        held_out: how often each row is judged.
+    """
+    rows = held_out_rows(problem.batch, held_out)
+    single = problem.train is not None
+    with jax.enable_x64(not single):
+        etas = np.asarray(_all_etas(problem.learner, phi, rows.x))
+    return etas, rows
+
+
+@lean_jit
+def _all_etas(learner: Learner, phi: PyTree, X: Any) -> Array:
+    arrays, static = eqx.partition(phi, eqx.is_array)
+
+    def one(arrays: PyTree, X: Any) -> Array:
+        return learner.eta(eqx.combine(arrays, static), X)
+
+    return jax.vmap(jax.vmap(one), in_axes=(0, None))(arrays, X)
 
 
 def _chunks(hypers: Mapping[str, np.ndarray], learner: Learner, size: int):

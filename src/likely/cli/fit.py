@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from likely.cli.interrupt import prompt_interrupt
 from likely.core.host import tune_host
@@ -26,6 +27,22 @@ def run_with_progress(spec: Spec, out: Path) -> Result:
 def resume_with_progress(folder: Path) -> Result:
     """Continue an interrupted run with a progress bar."""
     return _with_progress(partial(resume, folder), folder)
+
+
+def detect_with_progress(spec: Any, out: Path) -> Any:
+    """Train a detector with a progress bar of its steps."""
+    from likely.workbench.detection.run import run_detection
+
+    tune_host()
+    with prompt_interrupt(partial(_stopped_training, out)):
+        return run_detection(spec, out, verbose=sys.stderr.isatty())
+
+
+def _stopped_training(out: Path) -> str:
+    """What to do after Ctrl-C."""
+    return (
+        f"stopped; the same command with --force goes on from {shlex.quote(str(out))}."
+    )
 
 
 def _with_progress(start: Callable[..., Result], out: Path) -> Result:

@@ -94,13 +94,32 @@ def fit(
     spec: Annotated[
         Path | None, typer.Option(help="Repeat the run of a spec.toml file.")
     ] = None,
+    boxes: Annotated[
+        str,
+        typer.Option(
+            help="Boxes in the images of a folder: COCO's JSON file, or a folder of Pascal "
+            "VOC's XML or YOLO's text files; trains a detector."
+        ),
+    ] = "",
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Compare models on a table, from the null model to networks, and save the best."""
+    """Compare models on a table, from the null model to networks, and save the best.
+
+    With --boxes, DATA is a folder of images, and a detector of objects is trained.
+    """
     if spec is not None:
         _check_alone("spec", ("out", "force", "as_json"))
+    if boxes:
+        _check_alone(
+            "boxes",
+            ("data", "effort", "seed", "out", "coverage", "force", "as_json"),
+            "trains a detector",
+        )
     _check_free(out, force)
+    if boxes:
+        _fit_detector(data, boxes, (effort, seed, coverage), out, as_json)
+        return
     with _errors_as_sentences():
         from likely.cli.fit import run_with_progress
         from likely.workbench.spec import Spec
@@ -205,6 +224,47 @@ def predict(
 
 
 @app.command()
+def sample(
+    data: Data,
+    *,
+    rows: Annotated[
+        int, typer.Option(min=0, help="Rows to draw [as many as there are].")
+    ] = 0,
+    out: Annotated[Path, typer.Option(help="File to write.")] = Path("synthetic.csv"),
+    model: Annotated[
+        str,
+        typer.Option(help="Models to choose from, separated by commas; quick, or all."),
+    ] = "quick",
+    target: Annotated[
+        str, typer.Option(help="Column that predictors learn [the last].")
+    ] = "",
+    seed: Seed = 0,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Draw a synthetic table like a real one, with a report of fidelity and privacy."""
+    beside = out.with_name(f"{out.stem}.report.json")
+    for path in (out, beside):
+        if path.is_dir():
+            _fail(2, f"{path} is a folder; name a file with --out.")
+        if path.exists() and not force:
+            _fail(2, f"{path} exists; overwrite it with --force or name another.")
+    with _errors_as_sentences():
+        from likely.cli.sample import sample_table
+
+        found = sample_table(
+            data, out, rows=rows, model=model, target=target, seed=seed
+        )
+    _print(found.to_dict(), found.column_rows(), as_json)
+    if not as_json:
+        _print_lines(
+            *found.sentences(),
+            f"the table: {out} ({len(found.made.table):,} rows)",
+            f"the report: {beside}",
+        )
+
+
+@app.command()
 def models(as_json: Json = False) -> None:
     """List the models that `likely fit` compares."""
     with _errors_as_sentences():
@@ -253,14 +313,36 @@ def _pairs(kinds: list[str]) -> dict[str, str]:
     return found
 
 
-def _check_alone(name: str, allowed: tuple[str, ...]) -> None:
-    """Refuse other settings beside an option that holds them all."""
+def _fit_detector(
+    images: str, boxes: str, settings: tuple[str, int, float], out: Path, as_json: bool
+) -> None:
+    """Train a detector on a folder of images, and show how good it is."""
+    with _errors_as_sentences():
+        from likely.cli.fit import detect_with_progress
+        from likely.workbench.detection.spec import DetectionSpec
+
+        result = detect_with_progress(DetectionSpec(images, boxes, *settings), out)
+    if as_json:
+        typer.echo(json.dumps(result.report, indent=1))
+        return
+    rows = [
+        {"class": name, "average precision": value}
+        for name, value in result.report["measured"]["by_class"].items()
+    ]
+    _print({}, rows or [{"class": "none", "average precision": None}], as_json)
+    _print_lines(*result.sentences, f"the report: {out / 'report.html'}")
+
+
+def _check_alone(
+    name: str, allowed: tuple[str, ...], why: str = "holds all settings"
+) -> None:
+    """Refuse other settings beside an option that holds them all, or cannot use them."""
     context: Any = get_current_context()
     for other in context.params:
         given = str(context.get_parameter_source(other))
         if "COMMANDLINE" in given and other not in (name, *allowed):
             option = "the data" if other == "data" else f"--{other}"
-            _fail(2, f"--{name} holds all settings, so {option} cannot be given too.")
+            _fail(2, f"--{name} {why}, so {option} cannot be given too.")
 
 
 def _show_run(result: Any, out: Path, as_json: bool) -> None:

@@ -12,6 +12,7 @@ most 10⁴) Cholesky and one ordinary round of refinement give twelve digits in 
 the time, and are used. Everything is safe to `vmap`.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -279,13 +280,44 @@ def low_rank(
 
 def weighted_gram(A: Float[Array, "n p"], w: Float[Array, " n"]) -> Float[Array, "p p"]:
     r"""The Gram matrix $A^\top \operatorname{diag}(w)\, A$, in blocks of rows that fit in cache."""
-    n, p = A.shape
-    if n % BLOCK_ROWS or n <= BLOCK_ROWS:
+    return _sum_over_blocks(lambda A, w: (A * w[:, None]).T @ A, A, w)
+
+
+def joint_moments(
+    X: Float[Array, "n d"],
+    Y: Float[Array, "n k"],
+    w: Float[Array, " n"],
+    shift: tuple[Float[Array, " d"], Float[Array, " k"]],
+) -> Float[Array, "p p"]:
+    r"""The weighted Gram matrix of the columns $[X - s_x, Y - s_y, 1]$, d + k + 1 of them.
+
+    The columns are put together block by block and never as a whole.
+
+    Args:
+        X: the first columns.
+        Y: the next ones.
+        w: row weights.
+        shift: $s_x$ and $s_y$, close to the means, so that no digits are lost.
+    """
+
+    def gram(X: Array, Y: Array, w: Array) -> Array:
+        ones = jnp.ones((len(w), 1), X.dtype)
+        A = jnp.concatenate([X - shift[0][None], Y - shift[1][None], ones], axis=1)
         return (A * w[:, None]).T @ A
 
-    def add(total: Float[Array, "p p"], block):
-        rows, weights = block
-        return total + (rows * weights[:, None]).T @ rows, None
+    return _sum_over_blocks(gram, X, Y, w)
 
-    blocks = (A.reshape(-1, BLOCK_ROWS, p), w.reshape(-1, BLOCK_ROWS))
-    return jax.lax.scan(add, jnp.zeros((p, p), A.dtype), blocks)[0]
+
+def _sum_over_blocks(function: Callable[..., Array], *rows: Array) -> Array:
+    """The sum of a function of rows over blocks of them that fit in cache."""
+    n = len(rows[0])
+    if n % BLOCK_ROWS or n <= BLOCK_ROWS:
+        return function(*rows)
+    blocks = tuple(a.reshape(-1, BLOCK_ROWS, *a.shape[1:]) for a in rows)
+    of_one = jax.eval_shape(function, *(a[0] for a in blocks))
+    zero = jnp.zeros(of_one.shape, of_one.dtype)
+
+    def add(total: Array, block: tuple[Array, ...]) -> tuple[Array, None]:
+        return total + function(*block), None
+
+    return jax.lax.scan(add, zero, blocks)[0]

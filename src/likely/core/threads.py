@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import TypeVar
 
@@ -11,6 +11,8 @@ from threadpoolctl import ThreadpoolController
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
+MAX_LONE_COLUMNS = 512
+"""Columns up to which a matrix is decomposed by one thread."""
 
 
 def thread_map(
@@ -51,6 +53,15 @@ def one_thread() -> AbstractContextManager:
     (LU, QR, eigenvectors, singular values) do not.
     """
     return _libraries().limit(limits=1, user_api="blas")
+
+
+def threads_for(p: int) -> AbstractContextManager:
+    """A context for decompositions of (p, p) matrices: one thread where p is small.
+
+    Several would wait for each other: next to another program that computes, eigenvectors
+    of 100 columns take a hundred times as long with two threads as with one.
+    """
+    return one_thread() if p <= MAX_LONE_COLUMNS else nullcontext()
 
 
 @cache

@@ -44,6 +44,16 @@ from .dependence import (
     couples as couples,
     drift as drift,
 )
+from .detection.annotated import AnnotatedImages as AnnotatedImages
+from .detection.boxes_file import read_boxes as read_boxes
+from .detection.coco import read_coco as read_coco
+from .detection.pictures import read_image as read_image
+from .detection.scenes import (
+    digit_scenes as digit_scenes,
+    shape_scenes as shape_scenes,
+)
+from .detection.voc import read_voc as read_voc
+from .detection.yolo_text import read_yolo as read_yolo
 from .download import data_folder as data_folder
 from .errors import (
     DownloadError as DownloadError,

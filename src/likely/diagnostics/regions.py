@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import numpy as np
 
 from likely.core.checks import InputError
-from likely.layers import Chain, Dense, LeakyReLU, Pointwise, PReLU
+from likely.diagnostics.piecewise import Affine, piecewise_network, slopes_of
 
 
 @dataclass(frozen=True)
@@ -46,23 +45,35 @@ class Pieces:
         return np.append(at[inside & (slope != 0)], self.x[-1:][y[-1:] == 0])
 
 
-def linear_pieces(model: Chain, low: float | int, high: float | int) -> Pieces:
-    """The linear pieces of a network with one input, between two points."""
+def linear_pieces(model: Any, low: float | int, high: float | int, **of: Any) -> Pieces:
+    """The linear pieces of a network with one input, between two points.
+
+    Args:
+        model: a chain of dense layers and ReLUs (plain, leaky or with learned slopes), with
+            batch norms, dropout and residual blocks; a fit of one by `recipe.fit`; or a
+            fitted estimator, whose inputs are those of the data and whose outputs are those
+            of its network.
+        low: the lower end.
+        high: the upper end.
+        of: `state`, the running statistics of a plain model; `member`, the number of a
+            network of an estimator with several.
+    """
     x = np.array([low, high], float)
     h = x[:, None]
-    for layer in _maps(model):
+    for layer in _maps(model, 1, "linear_pieces", of):
         if isinstance(layer, Affine):
             h = h @ layer.weight + layer.bias
             continue
         before, after = h[:-1], h[1:]
-        i, unit = np.nonzero(before * after < 0)
+        slope = slopes_of(layer, h.shape[1])
+        i, unit = np.nonzero((before * after < 0) & (slope != 1))
         fraction = before[i, unit] / (before[i, unit] - after[i, unit])
         points = x[i] + fraction * (x[i + 1] - x[i])
         values = before[i] + fraction[:, None] * (after[i] - before[i])
         values[np.arange(len(i)), unit] = 0
         order = np.argsort(np.append(x, points), kind="stable")
         x, h = np.append(x, points)[order], np.concatenate([h, values])[order]
-        h = np.where(h >= 0, h, layer * h)
+        h = np.where(h >= 0, h, slope * h)
     return _merged(x, h)
 
 
@@ -86,12 +97,18 @@ class Region:
     bias: np.ndarray
 
 
-def linear_regions(model: Chain, box: Sequence) -> list[Region]:
-    """The linear regions of a network with two inputs in a box (x₀, x₁, y₀, y₁)."""
+def linear_regions(model: Any, box: Sequence, **of: Any) -> list[Region]:
+    """The linear regions of a network with two inputs in a box (x₀, x₁, y₀, y₁).
+
+    Args:
+        model: a network, a fit or a fitted estimator, as `linear_pieces` takes them.
+        box: the ends of both inputs.
+        of: `state` and `member`, as for `linear_pieces`.
+    """
     x0, x1, y0, y1 = box
     square = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], float)
     regions = [Region(square, np.eye(2), np.zeros(2))]
-    for layer in _maps(model):
+    for layer in _maps(model, 2, "linear_regions", of):
         if isinstance(layer, Affine):
             regions = [
                 Region(r.corners, r.weight @ layer.weight,
@@ -103,10 +120,11 @@ def linear_regions(model: Chain, box: Sequence) -> list[Region]:
     return regions
 
 
-def _activated(region: Region, slope: np.ndarray) -> Iterator[Region]:
+def _activated(region: Region, kink: Any) -> Iterator[Region]:
     """The parts of a region on which no unit changes its sign, after the activation."""
-    parts = [region.corners]
-    for w, b in zip(region.weight.T, region.bias, strict=True):
+    parts, slope = [region.corners], slopes_of(kink, len(region.bias))
+    bent = slope != 1
+    for w, b in zip(region.weight.T[bent], region.bias[bent], strict=True):
         parts = [half for corners in parts for half in _split(corners, corners @ w + b)]
     for corners in parts:
         middle = corners.mean(0) @ region.weight + region.bias
@@ -130,26 +148,12 @@ def _split(corners: np.ndarray, z: np.ndarray) -> list[np.ndarray]:
     return [np.array(side) for side in sides.values()]
 
 
-@dataclass(frozen=True)
-class Affine:
-    """An affine map xW + b, in float64."""
-
-    weight: np.ndarray
-    bias: np.ndarray
-
-
-def _maps(model: Chain) -> Iterator[Any]:
-    """The affine maps of a network and, between them, the slopes for negative inputs."""
-    for layer in model.layers:
-        if isinstance(layer, Dense):
-            bias = np.zeros(layer.weight.shape[1]) if layer.bias is None else layer.bias
-            yield Affine(np.asarray(layer.weight, float), np.asarray(bias, float))
-        elif isinstance(layer, LeakyReLU | PReLU):
-            yield np.asarray(layer.slope, float)
-        elif isinstance(layer, Pointwise) and layer.function is jax.nn.relu:
-            yield np.asarray(0.0)
-        else:
-            raise InputError(
-                f"{type(layer).__name__} is not piecewise linear; give a network of "
-                "Dense layers and ReLUs (plain, leaky or with learned slopes)."
-            )
+def _maps(model: Any, n_in: int, caller: str, of: dict[str, Any]) -> tuple[Any, ...]:
+    """The affine maps of a network and the kinks between them."""
+    found = piecewise_network(model, caller, **of)
+    if found.n_in != n_in:
+        raise InputError(
+            f"{caller} takes networks with {n_in} input{'s'[: n_in > 1]}; this one has "
+            f"{found.n_in}."
+        )
+    return found.maps

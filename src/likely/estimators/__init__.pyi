@@ -50,7 +50,6 @@ from .neighbors.nearest import (
     KNeighborsClassifier as KNeighborsClassifier,
     KNeighborsRegressor as KNeighborsRegressor,
 )
-from .networks.autoencoder import AutoencoderFeatures as AutoencoderFeatures
 from .networks.mlp import MLPClassifier as MLPClassifier, MLPRegressor as MLPRegressor
 from .sequence.forecaster import Forecaster as Forecaster
 from .sequence.sequences import (

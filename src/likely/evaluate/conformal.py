@@ -62,6 +62,25 @@ def _widths(low: Any, middle: Any, high: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.maximum(middle - low, least), np.maximum(high - middle, least)
 
 
+def band_scores(y: Any, low: Any, high: Any) -> Float[np.ndarray, " n"]:
+    """How far each y lies outside of a band, negative inside (conformalised quantiles)."""
+    y, low, high = (np.asarray(a, np.float64) for a in (y, low, high))
+    return np.maximum(low - y, y - high)
+
+
+def widened(
+    low: Any, high: Any, q: Any
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """The bands with scores of at most q: wider by q on both sides, narrower where q < 0.
+
+    A band that would be narrower than nothing is its middle.
+    """
+    low, high = np.asarray(low, np.float64) - q, np.asarray(high, np.float64) + q
+    middle = 0.5 * (low + high)
+    crossed = low > high
+    return np.where(crossed, middle, low), np.where(crossed, middle, high)
+
+
 def class_scores(codes: Any, probs: Any) -> Float[np.ndarray, " n"]:
     """The scores 1 − p of the classes that occurred."""
     probs = np.asarray(probs, np.float64)

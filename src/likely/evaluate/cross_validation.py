@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from likely.core.checks import InputError
+from likely.evaluate.splits import Folds
 
 Splits = Sequence[tuple[np.ndarray, np.ndarray]]
 """The indices of the training rows and of the held-out rows of each fold."""
@@ -27,10 +28,11 @@ def cv_splits(
         y: (n,) or (n, q) targets.
         X: (n, d) inputs, for splitters that look at them.
         classes: whether y is a class; a number of folds is then stratified.
-        groups: (n,) what each row belongs to, for splitters that keep groups together.
+        groups: (n,) what each row belongs to, for splitters that keep groups together; a
+            number of folds does.
         w: (n,) row weights; None where all rows are present.
     """
-    from sklearn.model_selection import PredefinedSplit, check_cv  # slow to import
+    from sklearn.model_selection import PredefinedSplit  # slow to import
     from sklearn.utils import _safe_indexing
 
     every = np.arange(len(y))
@@ -42,10 +44,29 @@ def cv_splits(
     if len(present) < len(every):
         rows, y = _safe_indexing(rows, present), np.asarray(y)[present]
         groups = None if groups is None else np.asarray(groups)[present]
-    check: Any = check_cv
-    splitter = check(cv, y, classifier=classes)
-    splits = splitter.split(rows, y, groups)
+    splits = _splitter(cv, y, classes, groups).split(rows, y, groups)
     return [(present[train], present[held_out]) for train, held_out in splits]
+
+
+def _splitter(cv: Any, y: np.ndarray, classes: bool, groups: Any) -> Any:
+    """scikit-learn's splitter; a number of folds keeps groups together where there are any."""
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+
+    if cv is None or isinstance(cv, Integral):
+        cv = 5 if cv is None else int(cv)
+        n, what = len(y), "sample"
+        if groups is not None:
+            n, what = len(np.unique(np.asarray(groups))), "group"
+        if n < cv:
+            most = f"a cv of at most {n}" if n > 1 else f"two {what}s or more"
+            raise InputError(
+                f"{n} {what}{'s' * (n != 1)} cannot be split into {cv} folds; give {most}."
+            )
+        if groups is not None:
+            kind = StratifiedGroupKFold if classes else GroupKFold
+            return kind(n_splits=cv)
+    check: Any = check_cv
+    return check(cv, y, classifier=classes)
 
 
 def training_weights(
@@ -83,22 +104,19 @@ def check_folds(splits: Splits, w: Float[np.ndarray, " n"]) -> None:
             )
 
 
-def complementary_weights(
-    splits: Splits, w: Float[np.ndarray, " n"]
-) -> Float[np.ndarray, "j p"] | None:
-    """A row of zeros and ones over the present rows for each fold; 0 is held out.
+def fold_counts(splits: Splits, w: Float[np.ndarray, " n"]) -> Folds:
+    """How often each present row is learned from and held out, in each fold.
 
-    None where some fold leaves present rows out of both sides (the future of a time
-    series), or has a row twice: such folds are more than a row of zeros and ones.
+    Rows may be on neither side (the future of a time series), or on one of them several
+    times (draws with replacement).
 
     Args:
         splits: the indices of the training rows and of the held-out rows of each fold.
         w: row weights.
     """
-    train = np.zeros((len(splits), len(w)))
-    for row, (rows, held_out) in zip(train, splits, strict=True):
-        row[rows] = 1.0
-        counts = np.bincount(np.concatenate([rows, held_out]), minlength=len(w))
-        if not (counts[w > 0] == 1).all():
-            return None
-    return train[:, w > 0]
+    n, here = len(w), w > 0
+    train, held_out = (
+        np.array([np.bincount(np.asarray(side), minlength=n)[here] for side in sides])
+        for sides in zip(*splits, strict=True)
+    )
+    return Folds(train.astype(float), held_out.astype(float))

@@ -30,6 +30,8 @@ from .ordinal import CumulativeLogit as CumulativeLogit
 from .poisson import Poisson as Poisson
 from .predictive import Predictive as Predictive
 from .product import Product as Product
+from .recalibrated import Recalibrated as Recalibrated
+from .rounded_normal import RoundedNormal as RoundedNormal
 from .simplex import (
     in_simplex as in_simplex,
     logit as logit,

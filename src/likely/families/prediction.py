@@ -16,6 +16,9 @@ from likely.families.crps import crps_of_counts, crps_of_numbers
 from likely.families.row_numbers import row_numbers
 
 DENSITY, PROBABILITIES, BOTH = "density", "probabilities", "both"
+ATOM_STEP, MIN_ATOM_STEP, MIN_ATOM = 1e-12, 1e-290, 1e-9
+"""The step to the left of y, relative and least, by which the probability of y is found; a
+smaller one than `MIN_ATOM` is that of a density over the step."""
 KIND_SENTENCES = {
     DENSITY: "y has a density here, and no single value has a probability; use pdf.",
     PROBABILITIES: "y is a whole number or a class here, with a probability; use pmf.",
@@ -130,6 +133,17 @@ class AbstractPrediction(ABC):
         if not len(levels):
             return self._quantile(np.full(n, 0.5))[..., None][..., :0]
         return np.stack([self._quantile(level) for level in levels], axis=-1)
+
+    def below(self, y: Any) -> np.ndarray:
+        """P(Y < y) of each row: `cdf` without the probability of y itself."""
+        reached = self.cdf(y)
+        if self._kind == DENSITY:
+            return reached
+        if self._kind == PROBABILITIES:
+            return np.maximum(reached - np.exp(self.log_prob(y)), 0.0)
+        y = np.asarray(y, np.float64)  # a density, and a probability at some points
+        before = self.cdf(y - np.maximum(ATOM_STEP * np.abs(y), MIN_ATOM_STEP))
+        return np.where(reached - before > MIN_ATOM, before, reached)
 
     def interval(self, coverage: float | int = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper ends of the central interval of this coverage."""

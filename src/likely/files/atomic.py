@@ -41,7 +41,7 @@ def replace(
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
     return result
 
 
@@ -61,7 +61,7 @@ def mode_of(target: Path, ours: Callable[[Path], bool]) -> int | None:
     return stat.S_IMODE(found.st_mode)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Flush the rename to the disk, on systems where folders can be opened."""
     if not hasattr(os, "O_DIRECTORY"):
         return

@@ -14,6 +14,7 @@ from likely.files import (
     card as cards,
     container,
     estimators,
+    frozen_distributions,
     objects,
     plain,
     strict,
@@ -22,7 +23,13 @@ from likely.files.atomic import mode_of, replace
 from likely.files.errors import FileError
 from likely.files.walk import Loading, Saving
 
-KINDS = {**plain.KINDS, **arrays.KINDS, **estimators.KINDS, **objects.KINDS}
+KINDS = {
+    **plain.KINDS,
+    **arrays.KINDS,
+    **estimators.KINDS,
+    **objects.KINDS,
+    **frozen_distributions.KINDS,
+}
 
 
 def save(

@@ -16,6 +16,26 @@ from .augmentation.warp import (
     affine as affine,
     warp as warp,
 )
+from .bijections.affine import AffineFunction as AffineFunction
+from .bijections.autoregressive import Autoregressive as Autoregressive
+from .bijections.composed import (
+    Composed as Composed,
+    Factored as Factored,
+    FlatRows as FlatRows,
+    Squeeze as Squeeze,
+)
+from .bijections.coupling import Coupling as Coupling
+from .bijections.linear import (
+    ActNorm as ActNorm,
+    LULinear as LULinear,
+    Permutation as Permutation,
+)
+from .bijections.pixels import PixelLogit as PixelLogit
+from .bijections.sequential import (
+    SequentialAutoregressive as SequentialAutoregressive,
+)
+from .bijections.spline import RationalQuadratic as RationalQuadratic
+from .bijections.whitening import Whitening as Whitening
 from .composition.adapted import (
     Adapted as Adapted,
     Adapter as Adapter,

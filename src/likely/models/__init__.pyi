@@ -1,3 +1,11 @@
+from .flows.base import (
+    StandardNormal as StandardNormal,
+    StandardStudent as StandardStudent,
+)
+from .flows.flow import Flow as Flow
+from .flows.image_flow import ImageFlow as ImageFlow
+from .flows.table_flow import TableFlow as TableFlow
+from .images.backbone import Backbone as Backbone
 from .images.blocks import residual_block as residual_block
 from .images.cnn import (
     CNN as CNN,
@@ -18,11 +26,13 @@ from .linear.linear import Linear as Linear
 from .linear.null import Null as Null
 from .linear.offset import Offset as Offset
 from .linear.shared import Shared as Shared
+from .masked_mlp import MaskedMLP as MaskedMLP
 from .mlp import (
     MLP as MLP,
     mlp as mlp,
 )
 from .sequence.beam_search import beam_search as beam_search
+from .sequence.block_network import BlockNetwork as BlockNetwork
 from .sequence.configurations import (
     BERT as BERT,
     bert as bert,

@@ -5,12 +5,14 @@ is $\sum_i w_i l_i / (B \bar w)$ with $\bar w$ the mean weight of *all* the data
 weights stay exact in expectation and a batch of absent rows is 0, not 0/0.
 """
 
+from typing import Any
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from likely.objectives.priors import AbstractPrior
-from likely.typing import Batch, Model
+from likely.typing import Batch
 
 
 class Normalisation(eqx.Module):
@@ -32,7 +34,7 @@ class Normalisation(eqx.Module):
         weighted = jnp.where(w > 0, w * losses, 0.0)
         return weighted.sum() / (len(w) * self.mean_weight)
 
-    def penalty(self, prior: AbstractPrior | None, model: Model) -> Float[Array, ""]:
+    def penalty(self, prior: AbstractPrior | None, model: Any) -> Float[Array, ""]:
         """−log p(φ) / Σw, which is 0 without a prior."""
         if prior is None:
             return jnp.zeros(())

@@ -4,6 +4,7 @@ from .basis import (
     NaturalSpline as NaturalSpline,
     PolynomialBasis as PolynomialBasis,
 )
+from .codec.table_codec import TableCodec as TableCodec
 from .date_parts import DateParts as DateParts
 from .imputer import Imputer as Imputer
 from .one_hot import one_hot as one_hot

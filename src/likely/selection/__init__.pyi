@@ -1,3 +1,7 @@
+from .calibration.classifier import RecalibratedClassifier as RecalibratedClassifier
+from .calibration.regressor import RecalibratedRegressor as RecalibratedRegressor
+from .conformal.classifier import ConformalClassifier as ConformalClassifier
+from .conformal.regressor import ConformalRegressor as ConformalRegressor
 from .cross_validation import (
     CrossValidation as CrossValidation,
     cross_validate as cross_validate,
@@ -20,4 +24,13 @@ from .posterior_average import (
     ModelAverage as ModelAverage,
     model_average as model_average,
 )
+from .search.grid import GridSearch as GridSearch
+from .search.halving import SuccessiveHalving as SuccessiveHalving
+from .search.nested import (
+    NestedCrossValidation as NestedCrossValidation,
+    nested_cross_validate as nested_cross_validate,
+)
+from .search.optuna_study import OptunaSearch as OptunaSearch
+from .search.random_draws import RandomSearch as RandomSearch
+from .search.trial import Trial as Trial
 from .stacking import Stacking as Stacking

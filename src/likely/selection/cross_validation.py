@@ -9,30 +9,25 @@ $$\text{nll}_{αj} = \frac{\sum_i w_i (1 - t_{ji})\,(-\log p_{αj}(y_i \mid x_i)
 Linear models and networks have a pure core: a fold is a vector of weights, and all fits are
 one `vmap`. What does not depend on α, such as the decomposition in ridge regression, is
 computed once for each fold; what does not depend on the fold, once. Whatever else there is
-(another estimator, a parameter that is not a number, folds that leave out some rows) is fitted
-one after another, with the same meaning.
+(another estimator, a parameter that is not a number) is fitted one after another, with the
+same meaning.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, PyTree
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 
-from likely.base.learning import held_out_fits
 from likely.base.rows import fill_absent_targets, weights_of
 from likely.core.checks import InputError
-from likely.core.random import key_of
-from likely.evaluate.cross_validation import (
-    check_folds,
-    complementary_weights,
-    cv_splits,
-)
-from likely.selection.refits import TableRows, refit_on_folds
+from likely.evaluate.cross_validation import check_folds, cv_splits
+from likely.selection.programs import fit_settings, with_params
+from likely.selection.refits import TableRows
+from likely.selection.scoring import Scoring
 
 
 @dataclass(frozen=True)
@@ -98,32 +93,35 @@ def cross_validate(
             pipeline `{"ridge__alpha": [0.1, 1.0]}`. Every combination is a setting.
         cv: the number of folds, a scikit-learn splitter, or an iterable of splits.
         sample_weight: how often each row counts, in fits and in judgements.
-        groups: what each row belongs to, for splitters such as `GroupKFold`.
+        groups: what each row belongs to; a number of folds keeps groups together, and
+            splitters such as `GroupKFold` get them.
     """
     params = _settings(estimator, grid or {})
-    y = _targets(estimator, X, sample_weight) if y is None else y
+    y = targets_of(estimator, X, sample_weight) if y is None else y
     w = weights_of(sample_weight, len(y))
     targets = np.asarray(fill_absent_targets(y, w))
     classes = bool(is_classifier(estimator))
     splits = cv_splits(cv, targets, X, classes=classes, groups=groups, w=w)
     check_folds(splits, w)
-    train = complementary_weights(splits, w)
-    if train is not None:
-        fits = _fit_as_program(estimator, (X, y, sample_weight), params, train)
-        if fits is not None:
-            return CrossValidation(params, fits[1], fits[0])
+    fits = fit_settings(estimator, (X, y, sample_weight), params, splits)
+    if fits is not None:
+        return CrossValidation(params, fits.nll, fits.phi)
     labels = np.unique(targets[w > 0]) if classes else None
     rows = TableRows(X, targets, w, None if groups is None else np.asarray(groups))
-    nll = [refit_on_folds(_with(estimator, p), rows, splits, labels) for p in params]
-    return CrossValidation(params, np.array(nll), None)
+    nats = Scoring.of(None)
+    scores = [
+        nats.on_folds(with_params(estimator, p), rows, splits, labels) for p in params
+    ]
+    return CrossValidation(params, -np.array(scores), None)
 
 
-def _targets(estimator: Any, X: Any, sample_weight: Any) -> np.ndarray:
+def targets_of(estimator: Any, X: Any, sample_weight: Any) -> np.ndarray:
     """The targets that the formula of a model names."""
     formula = getattr(estimator, "formula", None)
     if formula is None:
         raise InputError(
-            "y is None; only a model made by from_formula has its targets in the frame."
+            f"{type(estimator).__name__} requires y to be passed, but the target y is "
+            "None; only a model made by from_formula has its targets in the frame."
         )
     return formula.response(X, weights_of(sample_weight, len(X)))
 
@@ -144,59 +142,3 @@ def _settings(estimator: Any, grid: Mapping[str, Any]) -> list[dict[str, Any]]:
                 f"grid has {values!r} for {name!r}; give a list of one or more values."
             )
     return [dict(zip(grid, row, strict=True)) for row in product(*columns)]
-
-
-def _with(estimator: Any, params: dict[str, Any]) -> Any:
-    """A copy of the estimator with this setting; also the values are copies."""
-    copy: Any = clone(estimator)
-    own: Any = clone(params, safe=False)  # pyright: ignore[reportArgumentType]
-    return copy.set_params(**own)
-
-
-def _fit_as_program(
-    estimator: Any,
-    data: tuple[Any, Any, Any],
-    params: list[dict[str, Any]],
-    train: Float[np.ndarray, "j p"],
-) -> tuple[PyTree, Float[np.ndarray, "m j"]] | None:
-    """φ and held-out nats of all fits from one program, or None where there is none.
-
-    There is none for estimators without a pure core, for formulas (which learn levels and
-    knots from the training rows), for parameters that are not its numbers, where y has no
-    distribution or one for each pixel, and where the estimator changes the weights
-    (`class_weight`): they depend on the training rows, and the rows held out are judged
-    without them.
-    """
-    if not hasattr(estimator, "_problem") or getattr(estimator, "formula", None):
-        return None
-    hypers = _numeric_settings(estimator, params)
-    if hypers is None:
-        return None
-    model: Any = clone(estimator)
-    problem = model._problem(*data)
-    if problem is None or problem.learner.family is None:
-        return None
-    batch, family = problem.batch, problem.learner.family
-    for_each_pixel = batch.y.ndim > 1 + family.multivariate
-    own_weights = not np.array_equal(batch.w, weights_of(data[2], len(batch.w)))
-    if for_each_pixel or own_weights:
-        return None
-    family.check(batch.y, batch.w)
-    key = key_of(getattr(model, "random_state", 0))
-    return held_out_fits(problem.present(), key, hypers, train)
-
-
-def _numeric_settings(
-    estimator: Any, params: list[dict[str, Any]]
-) -> dict[str, np.ndarray] | None:
-    """(m,) values of each hyper-parameter of the core; None where one is no number."""
-    names = list(estimator._hyper())
-    settings = [_with(estimator, p) for p in params]
-    if not set(params[0]) <= set(names) or not all(
-        isinstance(getattr(setting, name, 0.0), Real)
-        for setting in settings
-        for name in names
-    ):
-        return None
-    each = [setting._hyper() for setting in settings]
-    return {name: np.array([hyper[name] for hyper in each]) for name in names}

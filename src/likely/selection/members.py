@@ -31,18 +31,18 @@ def fitted(estimator: Any, X: Any, y: np.ndarray, w: np.ndarray | None) -> Any:
     copy: Any = clone(estimator)
     if w is None:
         return copy.fit(X, y)
-    last = _last_step(copy)
+    last = last_step(copy)
     if not has_fit_parameter(last, "sample_weight"):
         raise InputError(
             f"{type(last).__name__} takes no sample_weight; leave it out, or repeat "
             "rows."
         )
-    return copy.fit(X, y, **_weight_arguments(copy, w))
+    return copy.fit(X, y, **weight_arguments(copy, w))
 
 
 def is_point_regressor(estimator: Any) -> bool:
     """Whether a regressor predicts numbers only."""
-    return not (is_classifier(estimator) or has_distribution(_last_step(estimator)))
+    return not (is_classifier(estimator) or has_distribution(last_step(estimator)))
 
 
 def has_distribution(estimator: Any) -> bool:
@@ -64,9 +64,11 @@ def distribution_of(
         scale: the standard deviation of a point regressor (of each output, if several).
     """
     if classes is not None:
-        return frequency_distribution(_probs(estimator, X, classes), classes)
+        return frequency_distribution(
+            class_probabilities(estimator, X, classes), classes
+        )
     if not is_point_regressor(estimator):
-        last, inputs = _split_last(estimator, X)
+        last, inputs = split_last(estimator, X)
         return last.predict_dist(inputs)
     mean = np.asarray(estimator.predict(X), np.float64)
     columns = mean.reshape(len(mean), -1).T
@@ -98,7 +100,7 @@ def held_out_nll(
         classes: all labels, sorted; None where y is a number.
         scale: the standard deviation of a point regressor.
     """
-    last, inputs = _split_last(estimator, X)
+    last, inputs = split_last(estimator, X)
     known = classes is None or np.array_equal(getattr(last, "classes_", []), classes)
     if known and hasattr(last, "nll") and not is_point_regressor(last):
         return last.nll(inputs, y, sample_weight=w)
@@ -125,13 +127,14 @@ def error_scale(
 # Parts ---------------------------------------------------------------------------------
 
 
-def _last_step(estimator: Any) -> Any:
+def last_step(estimator: Any) -> Any:
+    """The last step of a pipeline; any other estimator as it is."""
     while isinstance(estimator, Pipeline):
         estimator = estimator.steps[-1][1]
     return estimator
 
 
-def _split_last(estimator: Any, X: Any) -> tuple[Any, Any]:
+def split_last(estimator: Any, X: Any) -> tuple[Any, Any]:
     """The last step of a fitted pipeline, and the inputs that it gets."""
     while isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
@@ -140,7 +143,7 @@ def _split_last(estimator: Any, X: Any) -> tuple[Any, Any]:
     return estimator, X
 
 
-def _weight_arguments(estimator: Any, w: np.ndarray) -> dict[str, np.ndarray]:
+def weight_arguments(estimator: Any, w: np.ndarray) -> dict[str, np.ndarray]:
     """The arguments of `fit` by which an estimator, or the steps of a pipeline, get w."""
     if not isinstance(estimator, Pipeline):
         takes = has_fit_parameter(estimator, "sample_weight")
@@ -149,15 +152,15 @@ def _weight_arguments(estimator: Any, w: np.ndarray) -> dict[str, np.ndarray]:
         f"{name}__{argument}": value
         for name, step in estimator.steps
         if hasattr(step, "fit")
-        for argument, value in _weight_arguments(step, w).items()
+        for argument, value in weight_arguments(step, w).items()
     }
 
 
-def _probs(estimator: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+def class_probabilities(estimator: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     """(n, c) in the order of `classes`; a class that it never saw has probability 0."""
     if not hasattr(estimator, "predict_proba"):
         raise InputError(
-            f"{type(_last_step(estimator)).__name__} has no predict_proba; use a "
+            f"{type(last_step(estimator)).__name__} has no predict_proba; use a "
             "classifier that gives probabilities (for SVC and LinearSVC: "
             "probability=True)."
         )

@@ -1,4 +1,4 @@
-"""One fit after another on folds: cross-validation of predictors without a pure core."""
+"""Fits to some rows of a table, and the scale of the errors of predictors of numbers."""
 
 from typing import Any, NamedTuple
 
@@ -6,14 +6,8 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from likely.core.checks import InputError
-from likely.evaluate.cross_validation import Splits
 from likely.evaluate.splits import grouped_k_fold, k_fold
-from likely.selection.members import (
-    error_scale,
-    fitted,
-    held_out_nll,
-    is_point_regressor,
-)
+from likely.selection.members import error_scale, fitted
 
 INNER_FOLDS = 5
 """Folds of the training rows from which the scale of a point regressor is learned."""
@@ -30,43 +24,23 @@ class TableRows(NamedTuple):
     def part(self, rows: np.ndarray) -> "TableRows":
         """The rows with these indices that have weight."""
         rows = rows[self.w[rows] > 0]
+        if np.array_equal(rows, np.arange(len(self.w))):
+            return self
         groups = None if self.groups is None else self.groups[rows]
         return TableRows(
             _safe_indexing(self.X, rows), self.y[rows], self.w[rows], groups
         )
 
 
-def refit_on_folds(
-    estimator: Any, rows: TableRows, splits: Splits, classes: np.ndarray | None
-) -> list[float]:
-    """The held-out nats of each fold, by a copy that is fitted to its training rows.
-
-    Args:
-        estimator: the predictor; it is not changed.
-        rows: all rows; those of weight zero are left out.
-        splits: the indices of the training rows and of the held-out rows of each fold.
-        classes: all labels, sorted; None where y is a number.
-    """
-    found = []
-    for train, held_out in splits:
-        known, new = rows.part(train), rows.part(held_out)
-        model = _fit(estimator, known)
-        scale = _inner_scale(estimator, known) if is_point_regressor(model) else 1.0
-        found.append(
-            held_out_nll(model, new.X, new.y, new.w, classes=classes, scale=scale)
-        )
-    return found
-
-
-def _fit(estimator: Any, rows: TableRows) -> Any:
+def fit_rows(estimator: Any, rows: TableRows) -> Any:
     """A fitted copy; weights are passed on where they are not all one."""
     return fitted(estimator, rows.X, rows.y, None if (rows.w == 1).all() else rows.w)
 
 
-def _inner_scale(estimator: Any, rows: TableRows) -> Any:
+def inner_scale(estimator: Any, rows: TableRows) -> Any:
     """The root mean squared error on inner folds; groups stay together."""
     return error_scale(
-        (new.y, _fit(estimator, known).predict(new.X), new.w)
+        (new.y, fit_rows(estimator, known).predict(new.X), new.w)
         for known, new in _inner_folds(rows)
     )
 

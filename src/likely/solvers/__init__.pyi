@@ -1,5 +1,9 @@
 from .derivative_free.block_coordinate import BlockCoordinate as BlockCoordinate
 from .derivative_free.genetic import Genetic as Genetic
+from .first_order.alternating import (
+    Alternating as Alternating,
+    Players as Players,
+)
 from .first_order.averaging import (
     ExponentialAverage as ExponentialAverage,
     UniformAverage as UniformAverage,
@@ -8,6 +12,7 @@ from .first_order.clipping import (
     ClipByNorm as ClipByNorm,
     ClipByValue as ClipByValue,
 )
+from .first_order.continuation import Continuation as Continuation
 from .first_order.minibatches import Minibatches as Minibatches
 from .first_order.noise import Noise as Noise
 from .first_order.rules import (
@@ -20,6 +25,10 @@ from .first_order.rules import (
     RMSprop as RMSprop,
     descends as descends,
     steepest as steepest,
+)
+from .first_order.sampling import (
+    Curriculum as Curriculum,
+    RowWeights as RowWeights,
 )
 from .first_order.schedules import (
     Constant as Constant,
@@ -63,6 +72,7 @@ from .second_order.line_search import (
     golden_section as golden_section,
 )
 from .second_order.newton import Newton as Newton
+from .second_order.staged import Staged as Staged
 from .second_order.stationary import (
     StationaryPoint as StationaryPoint,
     StepForecast as StepForecast,

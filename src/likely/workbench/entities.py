@@ -12,6 +12,7 @@ import numpy as np
 from likely.data.columns import as_levels, as_numbers, as_timestamps, is_nested
 from likely.data.entity_names import ENTITY, MEASURED, TIME
 from likely.data.schema import Column
+from likely.diagnostics.checks.dependence import constant_within
 from likely.workbench.table import Table
 
 MIN_ENTITIES, MIN_ROWS_PER_ENTITY = 8, 1.5
@@ -56,16 +57,14 @@ def entities(table: Table) -> Entities | None:
     """
     if table.group_name or table.split.startswith("by"):
         return None
-    codes = {c.name: _codes(table, c) for c in table.schema if not c.constant}
+    codes = {c.name: codes_of(table, c) for c in table.schema if not c.constant}
     known = {name: code for name, code in codes.items() if code is not None}
     keys = [c.name for c in table.schema if _may_be_key(c, known.get(c.name))][
         :MAX_KEYS
     ]
     found = []
     for key in keys:
-        same = _constant_within(
-            known[key], {k: v for k, v in known.items() if k != key}
-        )
+        same = constant_within(known[key], {k: v for k, v in known.items() if k != key})
         telling = ENTITY.search(key) is not None or _is_panel(key, known)
         if telling or len(same) >= MIN_CONSTANT_COLUMNS:
             count = int(known[key].max()) + 1
@@ -77,7 +76,7 @@ def entities(table: Table) -> Entities | None:
     return None if best is None else best[1]
 
 
-def _codes(table: Table, column: Column) -> np.ndarray | None:
+def codes_of(table: Table, column: Column) -> np.ndarray | None:
     """The index of each row's value among those of a column, −1 where it is missing."""
     values = table.frame[column.name]
     if is_nested(values.type):
@@ -118,19 +117,3 @@ def _may_be_key(column: Column, codes: np.ndarray | None) -> bool:
         return column.kind != "boolean" and column.reason != "numbers with fractions"
     is_name = column.kind in ("category", "code", "text") or column.identifier
     return is_name and not MEASURED.search(column.name)
-
-
-def _constant_within(key: np.ndarray, others: dict[str, np.ndarray]) -> list[str]:
-    """The columns that have one value for each entity, but not one entity for each value."""
-    rows = np.flatnonzero(key >= 0)
-    order = rows[np.argsort(key[rows], kind="stable")]
-    same_entity = np.diff(key[order]) == 0
-    count = int(key.max()) + 1
-    found = []
-    for name, codes in others.items():
-        sorted_codes = codes[order]
-        changes = (np.diff(sorted_codes) != 0) & same_entity
-        values = int(codes.max()) + 1
-        if not changes.any() and 1 < values < count:
-            found.append(name)
-    return found

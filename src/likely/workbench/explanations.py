@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float
 
+from likely.core.written_numbers import number, shown
 from likely.data.columns import as_timestamps
 from likely.data.frames import encode_text
 from likely.data.schema import Column
 from likely.evaluate import temperature_scaled
 from likely.workbench.model import TableModel
-from likely.workbench.report.numbers import number, shown
 
 BLOCK = 2000
 """How many rows are explained at a time."""

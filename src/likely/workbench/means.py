@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from likely import evaluate
+from likely.core.written_numbers import number
 from likely.workbench.candidates import STACK
 from likely.workbench.ladder import Ladder
 from likely.workbench.report.facts import ModelScores
-from likely.workbench.report.numbers import number
 
 MAX_ERROR = 2.0
 """A mean is absurd if its error is so many times that of the overall mean."""

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likely.core.rows import size_class
+from likely.core.written_numbers import listed
 from likely.workbench import costs
 from likely.workbench.candidates import TEXT, is_wide
 from likely.workbench.fitted import ENCODINGS, TEXT_ENCODING, Texts, encoded_width
 from likely.workbench.problem import Candidate, Problem
-from likely.workbench.report.numbers import listed
 from likely.workbench.spec import Spec
 from likely.workbench.table import Table
 

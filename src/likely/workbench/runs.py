@@ -14,8 +14,8 @@ from jaxtyping import Float, Int
 
 from likely import evaluate
 from likely.core.checks import InputError
+from likely.core.written_numbers import with_error
 from likely.workbench.report.contents import Report
-from likely.workbench.report.numbers import with_error
 from likely.workbench.report.typed_json import plain
 from likely.workbench.report.verdict import SHOWN_SCORES, score
 from likely.workbench.result import Result

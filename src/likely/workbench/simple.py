@@ -14,11 +14,11 @@ from jaxtyping import Float
 
 import likely as lk
 from likely.core.checks import InputError
+from likely.core.written_numbers import listed
 from likely.data.columns import as_levels, as_numbers, as_timestamps
 from likely.data.schema import Column
 from likely.workbench.problem import GLMS
 from likely.workbench.report.measured import Coefficient, Simple
-from likely.workbench.report.numbers import listed
 from likely.workbench.table import Table
 
 MAX_COLUMNS = 200

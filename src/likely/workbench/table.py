@@ -19,6 +19,7 @@ from likely.data.new_rows import readings_of, with_readings
 from likely.data.readings.text_columns import numbers_in_text
 from likely.data.schema import Column, Schema, unknown_column
 from likely.data.text_table import TextTable
+from likely.diagnostics.checks.leakage import MIN_LEAK_SHARE, explained_share
 from likely.preprocess.table_columns import text_columns
 from likely.workbench import survival
 from likely.workbench.nesting import names_of_groups
@@ -31,8 +32,6 @@ FORMATS = {
 }  # fmt: skip
 COMPRESSIONS = {".gz", ".bz2", ".zst", ".zip"}
 """Names that end so mean files, also where there is none."""
-MIN_LEAK_SHARE = 0.99
-"""The share of the target that a column has to explain to be called a leak."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -318,36 +317,6 @@ def _values(frame: pa.Table, column: Column) -> np.ndarray:
 
 def _explained(x: np.ndarray, table: Table, half: np.ndarray) -> float:
     """The share of the target in the other half that a column explains."""
-    y, test = np.abs(table.y) if table.target.kind == "survival" else table.y, ~half
-    c = len(table.target.classes)
-    if x.dtype.kind == "i":
-        predicted = _by_category(x, y, half, c)
-    else:
-        order = np.argsort(x[half], kind="stable")
-        known_x, known_y = x[half][order], y[half][order]
-        if c:
-            i = np.clip(np.searchsorted(known_x, x[test]), 1, len(known_x) - 1)
-            left_is_nearer = x[test] - known_x[i - 1] < known_x[i] - x[test]
-            predicted = known_y[i - left_is_nearer]
-        else:
-            predicted = np.interp(x[test], known_x, known_y)
-    truth = y[test]
-    if c:
-        base = np.mean(truth != np.bincount(y[half].astype(int)).argmax())
-        wrong = np.mean(predicted != truth)
-        return float(1 - wrong / base) if base > 0 else 0.0
-    spread = np.mean((truth - truth.mean()) ** 2)
-    return float(1 - np.mean((truth - predicted) ** 2) / spread) if spread > 0 else 0.0
-
-
-def _by_category(x: np.ndarray, y: np.ndarray, half: np.ndarray, c: int) -> np.ndarray:
-    """The commonest class, or the mean, of the rows of the same category."""
-    size = int(x.max()) + 1
-    if c:
-        counts = np.zeros((size, c))
-        np.add.at(counts, (x[half], y[half].astype(int)), 1)
-        return counts.argmax(1)[x[~half]]
-    weight = np.bincount(x[half], minlength=size)
-    total = np.bincount(x[half], y[half], minlength=size)
-    means = np.where(weight > 0, total / np.maximum(weight, 1), y[half].mean())
-    return means[x[~half]]
+    y = np.abs(table.y) if table.target.kind == "survival" else table.y
+    classes = len(table.target.classes)
+    return explained_share(x, y, half, classes, is_code=x.dtype.kind == "i")

@@ -128,6 +128,8 @@ class TrainingOptions(NamedTuple):
     """Whether each member holds out rows of its own; set by `settled`."""
     folds_count: int = 0
     """Of how many parts of the rows each member then holds out one."""
+    players: Any = None
+    """How the solver that follows from these settings moves two players, or None."""
 
     @classmethod
     def of(cls, estimator: Any) -> "TrainingOptions":
@@ -231,7 +233,12 @@ class TrainingOptions(NamedTuple):
         """
         if self._uses_all_rows(size, stochastic or bool(self.early_stopping)):
             return self._lbfgs()
-        return self.first_order(n)
+        return eqx.tree_at(  # a run has them; a learner that is kept holds no functions
+            lambda s: (s.sampling, s.continuation),
+            self.first_order(n),
+            (None, None),
+            is_leaf=lambda v: v is None,
+        )
 
     def split(self, batch: Batch) -> tuple[Batch, Batch]:
         """Some rows to learn from and the others to stop by; a function of the seed."""
@@ -285,6 +292,7 @@ class TrainingOptions(NamedTuple):
     def first_order(self, n: int) -> AbstractFirstOrder:
         """On minibatches of n rows, as many as there are with padding."""
         if isinstance(self.solver, AbstractFirstOrder):
+            _check_sampling(self.solver)
             return self._augmented(self.solver)
         rows = self.batch_rows
         per_epoch = Minibatches.of(n, rows).count
@@ -311,7 +319,9 @@ class TrainingOptions(NamedTuple):
         return rows * step * -(-count // step)
 
     def _augmented(self, solver: AbstractFirstOrder) -> AbstractFirstOrder:
-        """The solver that disturbs each batch as the augmentation says."""
+        """The solver that disturbs each batch, or moves two players, where that is asked."""
+        if self.players is not None:
+            return self.players(solver)
         if self.augment is None:
             return solver
         return eqx.tree_at(
@@ -366,6 +376,15 @@ class TrainingOptions(NamedTuple):
                 '"uniform", or None.'
             )
         return ExponentialAverage(as_real(float(given)))
+
+
+def _check_sampling(solver: AbstractFirstOrder) -> None:
+    """Refuse difficulties by number: rows are padded, held out and drawn again."""
+    if solver.sampling is not None and not solver.sampling.by_rows:
+        raise InputError(
+            "an estimator rearranges its rows, so that their difficulty cannot be a list; give "
+            "sampling a function of a batch (of inputs and targets as the network gets them)."
+        )
 
 
 def is_auto(value: Any) -> bool:

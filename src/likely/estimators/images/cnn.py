@@ -5,9 +5,9 @@ from typing import Any, no_type_check
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from likely.base.pictures import flat_images, image_shape, is_pictures
 from likely.base.settings import store
 from likely.base.training.options import IMAGES
-from likely.estimators.images.pictures import flat_images, image_shape, is_pictures
 from likely.estimators.networks.predictor import NetworkPredictor
 from likely.models import CNN, ResNet
 

@@ -6,12 +6,12 @@ import numpy as np
 from scipy.special import logsumexp
 
 from likely.base.labels import codes_of
+from likely.base.pictures import shape_of
 from likely.base.predictor import rows_that_count
 from likely.base.settings import store
 from likely.base.training.options import IMAGES
 from likely.core.checks import InputError
 from likely.estimators.images.cnn import ImageInputs
-from likely.estimators.images.pictures import shape_of
 from likely.estimators.networks.predictor import NetworkPredictor
 from likely.evaluate import intersection_over_union
 from likely.families import AbstractFamily, Categorical, Predictive

@@ -33,6 +33,8 @@ from likely.estimators.linear.host_newton import (
     solution_of,
 )
 from likely.estimators.linear.inference.uncertainty import AbstractLinearLearner
+from likely.estimators.linear.many_fits import solver_for_many
+from likely.estimators.linear.ridge_prior import ridge_prior
 from likely.families import (
     AbstractFamily,
     Categorical,
@@ -50,7 +52,7 @@ from likely.families.negative_binomial_slopes import (
 )
 from likely.families.weighted import weighted_median
 from likely.models import Linear, Offset, Shared
-from likely.objectives.priors import AbstractPrior, penalised
+from likely.objectives.priors import AbstractPrior
 from likely.objectives.rows import Normalisation
 from likely.solvers import LBFGS, Newton
 from likely.typing import Batch, Key, Solution, Solver
@@ -75,48 +77,6 @@ COUNTS = Losses(_count_loss, location_slopes)
 def _next_dispersion(rows: Rows, highest: float, eta: np.ndarray, u: float) -> float:
     limits = -MAX_DISTANCE, highest
     return dispersion_step(eta, u, rows.y, rows.w, limits)
-
-
-class _ColumnPrior(AbstractPrior):
-    """w_j ~ N(0, 1/α_j): a strength for each column, maybe of other coordinates."""
-
-    alpha: Float[Array, ""]
-    empty: Float[Array, " d"]
-    """The strength of columns that hold nothing."""
-    coordinates: Any = None
-    """Those whose weights the prior is about."""
-    on: str = eqx.field(static=True, default="weight")
-
-    def smooth_log_prob(self, model: PyTree) -> Float[Array, ""]:
-        (weight,) = penalised(model, self.on)
-        raw = weight if self.coordinates is None else self.coordinates.weights(weight)
-        squares = self.alpha * jnp.sum(raw**2)
-        return -0.5 * (squares + self.empty @ jnp.sum(weight**2, 1))
-
-    def kink_log_prob(self, model: PyTree) -> Float[Array, ""]:
-        return jnp.zeros(())
-
-    def prox(self, model: PyTree, step: Float[Array, ""]) -> PyTree:
-        return model
-
-
-def ridge_prior(
-    X: Float[Array, "n d"], alpha: Float[Array, ""], hyper: dict
-) -> AbstractPrior:
-    """w ~ N(0, 1/α); a column of zeros gets the coefficient 0 whatever α is.
-
-    Args:
-        X: the columns.
-        alpha: the strength.
-        hyper: with the `coordinates` that the columns are in, unless they are as given.
-    """
-    coordinates = hyper.get("coordinates")
-    return _ColumnPrior(alpha=alpha, empty=empty_columns(X), coordinates=coordinates)
-
-
-def empty_columns(X: Float[Array, "n d"]) -> Float[Array, " d"]:
-    """1 for columns that hold nothing but zeros, which are as good as absent."""
-    return jnp.all(X == 0, axis=0).astype(X.dtype)
 
 
 def start_at(X: Any, eta: Float[Array, " k"], intercept: bool) -> Linear | Offset:
@@ -165,6 +125,13 @@ class LinearLearner(AbstractLinearLearner):
         B = found.model.coefficients  # a constant added to all classes changes nothing
         centred = found.model.with_coefficients(B - B.mean(1, keepdims=True))
         return eqx.tree_at(lambda s: s.model, found, centred)
+
+    def for_many(self, fits: int, X: Any) -> "LinearLearner":
+        """The learner with a solver for many fits at once, where Newton's is slower."""
+        solver = solver_for_many(self.solver, self.family, fits, X)
+        if solver is self.solver:
+            return self
+        return LinearLearner(self.family, solver, self.intercept, self.per_weight)
 
     def on_host(self, hyper: dict, batch: Batch) -> Solution | None:
         """The line in NumPy, for Poisson counts and where that is safe."""

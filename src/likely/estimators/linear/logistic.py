@@ -14,7 +14,7 @@ from likely.base.learning import learn
 from likely.base.settings import store
 from likely.core.checks import InputError
 from likely.estimators.linear.coefficients import coefficients_of, eta_at
-from likely.estimators.linear.glm import LinearLearner, empty_columns, trim
+from likely.estimators.linear.glm import LinearLearner, trim
 from likely.estimators.linear.inference.evidence import Evidence
 from likely.estimators.linear.inference.statistics import (
     likelihood_estimate,
@@ -23,6 +23,7 @@ from likely.estimators.linear.inference.statistics import (
 )
 from likely.estimators.linear.model import LinearModel, alpha_of
 from likely.estimators.linear.penalty import ridge_strengths, weak_strengths
+from likely.estimators.linear.ridge_prior import empty_columns
 from likely.estimators.linear.separation import separation
 from likely.estimators.linear.standardised import standardised
 from likely.evaluate.thresholds import operating_points
@@ -116,6 +117,7 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     """
 
     _uncertainty = "none"
+    _hyper_parameters = ("alpha", "C")
     alpha: Any
     C: Any
     fit_intercept: bool

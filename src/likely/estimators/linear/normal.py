@@ -16,7 +16,7 @@ from likely.core.linalg import lstsq
 from likely.core.numerics import HALF_LOG_2PI, log_rising
 from likely.core.rows import weighted_mean
 from likely.estimators.linear.coefficients import coefficients_of
-from likely.estimators.linear.glm import empty_columns, trim
+from likely.estimators.linear.glm import trim
 from likely.estimators.linear.inference.collinearity import warn_collinear
 from likely.estimators.linear.inference.evidence import (
     Evidence,
@@ -28,6 +28,7 @@ from likely.estimators.linear.inference.statistics import penalty_sentence
 from likely.estimators.linear.inference.uncertainty import AbstractLinearLearner
 from likely.estimators.linear.model import LinearModel, alpha_hyper
 from likely.estimators.linear.penalty import ridge_strengths
+from likely.estimators.linear.ridge_prior import empty_columns
 from likely.estimators.linear.standardised import (
     Standardisation,
     StandardisedLearner,

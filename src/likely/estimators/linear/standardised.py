@@ -119,6 +119,12 @@ class StandardisedLearner(eqx.Module):
             rows = self._rows(batch)
         return self._restored(learn(self.learner, key_of(0), hyper, rows))
 
+    def for_many(self, fits: int, X: Any) -> "StandardisedLearner":
+        """The learner with a solver for many fits at once, in the same coordinates."""
+        inner = self.learner
+        inner = inner.for_many(fits, X) if hasattr(inner, "for_many") else inner
+        return StandardisedLearner(inner, self.standardisation, self.raw_penalty)
+
     def leave_out(self, hypers: dict, parts: Batch) -> tuple[PyTree, Any]:
         """φ without each part, and the held-out nats."""
         phi, nats = self.learner.leave_out(hypers, self._rows(parts))

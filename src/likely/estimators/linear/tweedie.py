@@ -123,6 +123,12 @@ class TweedieRegressor(RegressorMixin, LinearModel):
         """The parameters are taken for known, unless refits are asked for."""
         return "none" if uncertainty == "auto" else super()._how(uncertainty)
 
+    def _problem(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None):
+        """The learner with checked rows; None where the rows of a fold choose the power."""
+        if isinstance(self.power, str) and "power_" not in vars(self):
+            return None
+        return super()._problem(X, y, sample_weight, offset)
+
     def _publish(self, phi: Any) -> None:
         weight, bias, shared = coefficients_of(phi)
         self.coef_ = weight[:, 0]
@@ -131,7 +137,8 @@ class TweedieRegressor(RegressorMixin, LinearModel):
 
     def _learner(self, y: np.ndarray) -> DispersedLearner:
         solver = Newton(max_steps=self.max_iter, tolerance=self.tol)
-        family, unit = Tweedie(self.power_), Tweedie(self.power_, 1.0)
+        power = vars(self).get("power_", self.power)  # not yet known to folds
+        family, unit = Tweedie(power), Tweedie(power, 1.0)
         intercept = bool(self.fit_intercept)
         return DispersedLearner(
             family, unit, "dispersion", solver, intercept, coupled=False

@@ -36,7 +36,7 @@ from likely.objectives import (
     PositionLikelihood,
 )
 from likely.solvers.first_order.rules import AbstractFirstOrder
-from likely.solvers.first_order.schedules import Constant, Cosine, ReduceOnPlateau
+from likely.solvers.first_order.schedules import rate_height
 from likely.typing import Batch, Key, Model, Solution
 
 
@@ -251,7 +251,7 @@ class NetworkLearner(eqx.Module):
         if not (self.rated and isinstance(self.solver, AbstractFirstOrder)):
             return self.solver
         return eqx.tree_at(
-            lambda s: _height(s.rate), self.solver, hyper["learning_rate_init"]
+            lambda s: rate_height(s.rate), self.solver, hyper["learning_rate_init"]
         )
 
     def eta(self, phi: Network, X: Float[Array, "n ..."]) -> Float[Array, "n *p k"]:
@@ -276,17 +276,6 @@ class NetworkLearner(eqx.Module):
         if "shared" not in fields:
             fields["shared"] = int(isinstance(fields["family"], Normal))
         return fields
-
-
-def _height(rate: Any) -> Any:
-    """The number of a schedule that is its learning rate."""
-    if isinstance(rate, Constant):
-        return rate.value
-    if isinstance(rate, Cosine):
-        return rate.start
-    if isinstance(rate, ReduceOnPlateau):
-        return _height(rate.start)
-    raise TypeError(f"{type(rate).__name__} has no single rate")
 
 
 def own_entries(family: AbstractFamily, shared: int) -> np.ndarray:

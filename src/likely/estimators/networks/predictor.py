@@ -49,6 +49,7 @@ from likely.base.training.bodies import Body
 from likely.base.training.members import Network
 from likely.base.training.options import TABLES, TrainingOptions, is_auto
 from likely.base.training.regimes import Regime
+from likely.base.training.settings import SettingTrainer
 from likely.base.training.trainer import (
     Earlier,
     Observers,
@@ -230,7 +231,10 @@ class NetworkPredictor(Predictor):
         several = options.member_count > 1 or bool(options.bootstrap)
         if several or options.early_stopping or options.laplace:
             return None
-        return Problem(self._learner(batch.y, options), options.hyper, batch)
+        learner, train = self._learner(batch.y, options), None
+        if Trainer(options, learner).by_minibatches:
+            train = SettingTrainer(options)
+        return Problem(learner, options.hyper, batch, train=train)
 
     def _hyper(self) -> dict[str, np.ndarray]:
         return TrainingOptions.of(self).settled(self._limits, 1, 1).hyper

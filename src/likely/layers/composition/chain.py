@@ -74,7 +74,7 @@ def as_layer(layer: Any) -> Any:
     return layer if isinstance(layer, eqx.Module) else Pointwise(layer)
 
 
-def initial_state(model: Model | None) -> State:
+def initial_state(model: Any) -> State:
     """The initial state of a model: None unless a layer keeps running statistics."""
     start = getattr(model, "initial_state", None)
     return None if start is None else start()

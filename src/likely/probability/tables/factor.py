@@ -10,7 +10,7 @@ A zero is −∞. Logarithms keep the digits of products of many small numbers, 
 otherwise.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -83,6 +83,8 @@ def eliminate(
     factors: Iterable[Factor],
     keep: Collection[str],
     evidence: Mapping[str, int] | None = None,
+    *,
+    order: Sequence[str] | None = None,
 ) -> Factor:
     """The product of factors, summed over all variables but some.
 
@@ -94,14 +96,22 @@ def eliminate(
         factors: such as the conditional tables of a network, by `Table.factor`.
         keep: the variables of the result, which is in this order and not normalised.
         evidence: variables that are observed, and the numbers of their levels.
+        order: in which the other variables are summed out, where it is known.
     """
     evidence = dict(evidence or {})
     left = [restrict(factor, evidence) for factor in factors]
     known = tuple(dict.fromkeys(name for factor in left for name in factor.names))
     check_names(keep, known)
     waiting = [name for name in known if name not in keep]
+    if order is not None and sorted(order) != sorted(waiting):
+        raise InputError(
+            f"order is {list(order)}; give each of these once: {', '.join(waiting)}."
+        )
     while waiting:
-        name = min(waiting, key=lambda name: _cost(left, name))
+        if order is None:
+            name = min(waiting, key=lambda name: _cost(left, name))
+        else:
+            name = order[len(order) - len(waiting)]
         touched = [factor for factor in left if name in factor.names]
         left = [factor for factor in left if name not in factor.names]
         left.append(sum_out(multiply(touched), (name,)))

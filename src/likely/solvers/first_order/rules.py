@@ -7,6 +7,7 @@ single sample. Settings are arrays, so a new value compiles nothing.
 
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -15,9 +16,12 @@ import optax
 from jaxtyping import Array, Bool, Float, PyTree
 
 from likely.core.checks import InputError, check_choice
+from likely.solvers.first_order.acceleration import accelerate
 from likely.solvers.first_order.averaging import AbstractAverage
 from likely.solvers.first_order.clipping import AbstractClip, norm
+from likely.solvers.first_order.continuation import Continuation
 from likely.solvers.first_order.noise import Perturbation
+from likely.solvers.first_order.sampling import AbstractSampling
 from likely.solvers.first_order.schedules import AbstractSchedule, as_schedule
 from likely.solvers.first_order.stochastic import descend
 from likely.solvers.flat import trace_capacity
@@ -53,6 +57,9 @@ class AbstractFirstOrder(eqx.Module):
             `Perturbation`, such as `layers.Augmentation`.
         accumulate: parts in which the gradient of a batch is computed, one after
             another: the same gradient in less memory.
+        sampling: `Curriculum` or `RowWeights`: weights of rows that change from step to step,
+            or rows that are drawn by them.
+        continuation: `Continuation`, a family of objectives that ends with the one given.
     """
 
     rate: eqx.AbstractVar[AbstractSchedule]
@@ -65,6 +72,8 @@ class AbstractFirstOrder(eqx.Module):
     average: AbstractAverage | None = eqx.field(default=None, kw_only=True)
     noise: Perturbation | None = eqx.field(default=None, kw_only=True)
     accumulate: int = eqx.field(static=True, default=1, kw_only=True)
+    sampling: AbstractSampling | None = eqx.field(default=None, kw_only=True)
+    continuation: Continuation | None = eqx.field(default=None, kw_only=True)
 
     @abstractmethod
     def transform(self, rate: Float[Array, ""]) -> optax.GradientTransformation:
@@ -94,6 +103,8 @@ class AbstractFirstOrder(eqx.Module):
                 f"accumulate is {self.accumulate}; give the number of parts of a batch, "
                 "at least 1."
             )
+        if self.sampling is not None:
+            self.sampling.check(self.batch_size)
 
 
 def _rate(default: float):
@@ -128,9 +139,10 @@ class AbstractMomentum(AbstractFirstOrder):
     rate: AbstractSchedule = _rate(0.01)
     decay: Real = real(0.9)
     form: str = eqx.field(static=True, default="velocity")
+    forms: ClassVar[tuple[str, ...]] = ("velocity", "averaged")
 
     def __check_init__(self):
-        check_choice("form", self.form, ("velocity", "averaged"))
+        check_choice("form", self.form, self.forms)
 
 
 class Momentum(AbstractMomentum):
@@ -153,9 +165,16 @@ class Nesterov(AbstractMomentum):
     $ν \leftarrow γν + η\,\nabla f(θ - γν)$, $θ \leftarrow θ - ν$; the averaged form has
     $η(1-γ)$ for η. The parameters here are the points ahead, $φ = θ - γν$, for which
     the same sequence reads $φ \leftarrow φ - (γν + η g(φ))$ with the new ν.
+
+    `form="accelerated"` has γ = t/(t + 3) at step t in the place of `decay`: Nesterov's rule
+    for functions whose lowest curvature is not known, see `acceleration`.
     """
 
+    forms: ClassVar[tuple[str, ...]] = ("velocity", "averaged", "accelerated")
+
     def transform(self, rate):
+        if self.form == "accelerated":
+            return accelerate(rate)
         if self.form == "averaged":
             rate = rate * (1 - self.decay)
         return optax.chain(optax.scale(-rate), optax.trace(self.decay, nesterov=True))

@@ -6,7 +6,7 @@ epoch, "halve every ten epochs" is `StepDecay(rate, every=10 * b, factor=0.5)`.
 """
 
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -179,3 +179,14 @@ class ReduceOnPlateau(AbstractSchedule):
             self.start.observe(memory.inner, loss),
         )
         return jax.tree.map(lambda a, old: a.astype(old.dtype), new, memory)
+
+
+def rate_height(rate: AbstractSchedule) -> Any:
+    """The number of a schedule that is its learning rate."""
+    if isinstance(rate, Constant):
+        return rate.value
+    if isinstance(rate, Cosine):
+        return rate.start
+    if isinstance(rate, ReduceOnPlateau):
+        return rate_height(rate.start)
+    raise TypeError(f"{type(rate).__name__} has no single rate")

@@ -4,7 +4,7 @@ A run that has stopped is frozen: its parameters stay, whatever the batch. That 
 nothing (XLA fuses the selection with the update), so many runs can share one loop.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import equinox as eqx
 import jax
@@ -55,6 +55,30 @@ class Run(NamedTuple):
     """Why the run has stopped, or RUNNING."""
     value: Float[Array, ""]
     """The number that belongs to the reason."""
+
+
+class Move(NamedTuple):
+    """What a solver computes in one step."""
+
+    loss: Float[Array, ""]
+    state: State
+    gradient: Float[Array, ""]
+    """Largest absolute entry."""
+    change: PyTree
+    """Of the parameters."""
+    memory: PyTree
+    """The state of the update rule after the step."""
+
+
+@runtime_checkable
+class OwnMoves(Protocol):
+    """A solver whose step is more than one gradient and one update."""
+
+    def moves(
+        self, stepper: Any, run: Run, batch: Batch, key: Key | None, rate: Array
+    ) -> Move:
+        """One step on a batch, at the rate of the schedule."""
+        ...
 
 
 class Stepper(eqx.Module):
@@ -108,10 +132,14 @@ class Stepper(eqx.Module):
         schedule, average = self.solver.rate, self.solver.average
         rate = schedule.rate(at, run.schedule).astype(run.loss.dtype)
         noise = None if self.key is None else jax.random.fold_in(self.key, at)
-        (loss, state), g = self.gradient(run.params, batch, noise, run.state)
-        seen = Observation(loss, max_abs(g), run.moved)
+        now, own = self.at(at), isinstance(self.solver, OwnMoves)
+        if own:
+            found = self.solver.moves(now, run, batch, noise, rate)
+        else:
+            found = now.moves(run, batch, noise, rate)
+        loss, state, largest, change, memory = found
+        seen = Observation(loss, largest, run.moved)
         reason, value, stops = self.check(run, seen)
-        change, memory = self.rule(rate).update(g, run.memory, run.params)
         runs = run.reason == RUNNING
         moves = runs & ((reason == RUNNING) | (reason == TRAINED))
         params = _where(moves, optax.apply_updates(run.params, change), run.params)
@@ -140,6 +168,20 @@ class Stepper(eqx.Module):
         )
         here = run.params if self.solver.path else None
         return new, Trace(loss, seen.gradient, rate, here)
+
+    def at(self, step: Int[Array, ""]) -> "Stepper":
+        """The stepper with the objective of a step, where that changes."""
+        path = self.solver.continuation
+        if path is None:
+            return self
+        objective = path(self.objective, step)
+        return Stepper(self.solver, objective, self.static, self.batches, self.key)
+
+    def moves(self, run: Run, batch: Batch, key: Key | None, rate: Array) -> Move:
+        """One gradient and one update."""
+        (loss, state), g = self.gradient(run.params, batch, key, run.state)
+        change, memory = self.rule(rate).update(g, run.memory, run.params)
+        return Move(loss, state, max_abs(g), change, memory)
 
     def gradient(self, params: PyTree, batch: Batch, key: Key | None, state: State):
         """((loss, state), gradient) of a batch, accumulated over parts if asked for."""

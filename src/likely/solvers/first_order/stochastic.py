@@ -22,6 +22,7 @@ from jaxtyping import Array, Int, PyTree
 
 from likely.core.rows import fill_absent
 from likely.solvers.first_order.minibatches import Minibatches
+from likely.solvers.first_order.sampling import RowSampler
 from likely.solvers.first_order.stepper import Run, Stepper
 from likely.solvers.lockstep import any_running
 from likely.solvers.stopping import Best
@@ -52,6 +53,7 @@ class Loop(eqx.Module):
         n_present: number of present rows, if only the first are; see `Minibatches`.
         capacity: number of steps that the trace keeps; a longer run is thinned evenly.
         layout: sharding over several devices; see `training.Layout`.
+        sampler: which rows a step learns from, where that is not all of them alike.
     """
 
     stepper: Stepper
@@ -62,6 +64,7 @@ class Loop(eqx.Module):
     n_present: Int[Array, ""] | None
     capacity: int = eqx.field(static=True)
     layout: Any = eqx.field(static=True, default=None)
+    sampler: RowSampler | None = None
 
     @classmethod
     def of(
@@ -84,7 +87,12 @@ class Loop(eqx.Module):
         capacity, layout = options["capacity"], options.get("layout")
         stride = stride_of(options.get("steps", solver.steps), capacity)
         data, n_present = fill_absent(data), options.get("n_present")
-        return cls(stepper, data, mean, order, stride, n_present, capacity, layout)
+        sampler = None
+        if solver.sampling is not None:
+            sizes = {"full": batches.full, "padded": layout is not None}
+            sampler = RowSampler.of(solver.sampling, data, **sizes)
+        rows = data, mean, order, stride, n_present, capacity, layout, sampler
+        return cls(stepper, *rows)
 
     def start(self, model: Any, state: State) -> Progress:
         """The progress before the first step."""
@@ -112,7 +120,7 @@ class Loop(eqx.Module):
             order = self.order(start)
             end = jnp.minimum(start + self.block, until)
             at, progress = self.steps(
-                progress, at, end, lambda t: self.batch(order, t - start)
+                progress, at, end, lambda t: self.batch(order, t - start, t)
             )
             return at, self.validate(progress, at == start + self.block)
 
@@ -207,21 +215,50 @@ class Loop(eqx.Module):
     def order(self, step: Int[Array, ""]) -> Int[Array, "steps r"] | None:
         """The rows of each step of the block that starts here."""
         batches, key = self.stepper.batches, self.key
-        if batches.full or key is None:
+        if batches.full or key is None or self.draws:
             return None
         epochs = step // batches.count + jnp.arange(self.block // batches.count)
         rows = jax.vmap(lambda epoch: batches.order(key, epoch, self.n_present))(epochs)
         return rows.reshape(self.block, batches.size)
 
-    def batch(self, order: Int[Array, "steps r"] | None, i: Int[Array, ""]) -> Batch:
-        """The rows of step i of a block."""
+    @property
+    def draws(self) -> bool:
+        """Whether the rows of a step are drawn, by weights of their own."""
+        return self.sampler is not None and self.sampler.draws
+
+    def batch(
+        self,
+        order: Int[Array, "steps r"] | None,
+        i: Int[Array, ""],
+        step: Int[Array, ""],
+    ) -> Batch:
+        """The rows of step i of a block, which is a step of the run."""
         batch, batches, layout = self.data, self.stepper.batches, self.layout
-        if order is not None:
+        rows = None
+        if self.draws:
+            batch = self.drawn(step)
+        elif order is not None:
             rows = order[i]
             if layout is not None:
                 rows = layout.pad_indices(rows, batches.n)
             batch = batches.take(batch, rows, self.n_present)
+        if self.sampler is not None and not self.draws:
+            v = self.sampler.relative(step)
+            v = v if rows is None else jnp.take(v, rows, mode="clip")
+            batch = batch._replace(w=batch.w * v)
         return batch if layout is None else layout.shard_rows(batch)
+
+    def drawn(self, step: Int[Array, ""]) -> Batch:
+        """Rows that are drawn for a step, a function of (key, step)."""
+        size, sampler = self.stepper.batches.size, self.sampler
+        if sampler is None or self.key is None:
+            return self.data
+        rows, w = sampler.draw(jax.random.fold_in(self.key, step), step, size)
+        extra = 0 if self.layout is None else -size % self.layout.count
+        rows = jnp.concatenate([rows, jnp.zeros(extra, rows.dtype)])
+        w = jnp.concatenate([w * (len(rows) / size), jnp.zeros(extra, w.dtype)])
+        batch = jax.tree.map(lambda a: jnp.take(a, rows, axis=0), self.data)
+        return batch._replace(w=w * self.mean_weight.astype(w.dtype))
 
     def empty_trace(self, length: int, run: Run) -> Trace:
         """A trace of NaN."""

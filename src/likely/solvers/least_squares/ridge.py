@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from likely.core.linalg import weighted_gram
+from likely.core.linalg import joint_moments
 
 MIN_ROW = 1e-6
 """The part of a row, of its length, that counts as lying in directions without rows."""
@@ -37,9 +37,8 @@ def ridge(
     shift_x, shift_y = jnp.zeros(X.shape[1], X.dtype), jnp.zeros(k, X.dtype)
     if intercept:  # a shift that does not depend on w: folds share the shifted rows
         shift_x, shift_y = X.mean(0), Y.mean(0)
-        X, Y = X - shift_x[None], Y - shift_y[None]
     by = _by_rows if X.shape[0] < X.shape[1] else _by_columns
-    B, mean_x, mean_y = by(X, Y, w, alpha, intercept)
+    B, mean_x, mean_y = by(X, Y, w, alpha, (shift_x, shift_y) if intercept else None)
     if not intercept:
         return B, jnp.zeros(k, X.dtype)
     return B, mean_y + shift_y - (mean_x + shift_x) @ B
@@ -79,23 +78,29 @@ def ridge_folds(
     if intercept:
         shift_x = jnp.sum(w[..., None] * X, (0, 1)) / total
         shift_y = jnp.sum(w * y) / total
-    X, y = X - shift_x[None, None], y - shift_y
-    rows = jnp.concatenate([X, y[..., None], jnp.ones_like(y)[..., None]], axis=2)
-    in_fold = jax.vmap(weighted_gram)(rows, w)
+    shift = shift_x, shift_y[None]
+    in_fold = jax.lax.map(
+        lambda part: joint_moments(part[0], part[1][:, None], part[2], shift), (X, y, w)
+    )
     others = in_fold.sum(0)[None] - in_fold
+    weights, means = others[:, -1, -1], others[:, -1] / others[:, -1, -1:]
+    if intercept:
+        others = others - others[:, -1, :, None] * means[:, None]
+    spectra = jax.lax.map(
+        jnp.linalg.eigh, others[:, :d, :d]
+    )  # faster than side by side
 
-    def fold(X, y, M):
-        weight = M[-1, -1]
-        means = M[-1] / M[-1, -1]
-        M = M - jnp.outer(M[-1], means) if intercept else M
+    def fold(rows, moments, spectrum):
+        (X, y), (M, means, weight), (values, V) = rows, moments, spectrum
+        X, y = X - shift_x[None], y - shift_y
         G, c = M[:d, :d], M[:d, d]
-        values, V = jnp.linalg.eigh(G)
         inverse = jax.vmap(lambda alpha: _damped_inverse(values, alpha))(alphas)
         B = ((V.T @ c)[None] * inverse) @ V.T  # (m, d)
         b = (means[d] - B @ means[:d]) if intercept else jnp.zeros(len(B), B.dtype)
         rss = M[d, d] - 2 * (B @ c) + jnp.sum((B @ G) * B, 1)
-        floor = jnp.finfo(B.dtype).eps * M[d, d]
-        variance = jnp.maximum(rss, floor) / weight
+        number = jnp.finfo(B.dtype)
+        variance = jnp.maximum(rss, number.eps * M[d, d]) / weight
+        variance = jnp.maximum(variance, number.tiny)  # y may be constant
         r = y[None] - jax.lax.optimization_barrier(B @ X.T) - b[:, None]
         centre = means[:d] @ V if intercept else jnp.zeros(d, X.dtype)
         q = (jax.lax.optimization_barrier(X @ V) - centre[None]) ** 2
@@ -107,16 +112,18 @@ def ridge_folds(
         df = weight - intercept - inverse @ jnp.maximum(values, 0.0)
         return B, b, variance, r, leverage, df
 
-    B, b, *rest = jax.vmap(fold, out_axes=1)(X, y, others)
+    moments = others, means, weights
+    B, b, *rest = jax.vmap(fold, out_axes=1)((X, y), moments, spectra)
     return RidgeFolds(B, b + shift_y - B @ shift_x, *rest)
 
 
-def _by_columns(X, Y, w, alpha, intercept: bool):
-    """B from the moments of the columns, in one pass; and the means."""
+def _by_columns(X, Y, w, alpha, shift: tuple | None):
+    """B from the moments of the columns, in one pass; and the means after the shift."""
     d, k = X.shape[1], Y.shape[1]
-    M = weighted_gram(jnp.concatenate([X, Y, jnp.ones_like(X[:, :1])], axis=1), w)
+    none = jnp.zeros(d, X.dtype), jnp.zeros(k, X.dtype)
+    M = joint_moments(X, Y, w, none if shift is None else shift)
     means = M[-1] / M[-1, -1]
-    if intercept:
+    if shift is not None:
         M = M - jnp.outer(M[-1], means)
     values, V = jnp.linalg.eigh(M[:d, :d])
     inverse = _damped_inverse(values, alpha)
@@ -124,10 +131,12 @@ def _by_columns(X, Y, w, alpha, intercept: bool):
     return B, means[:d], means[d : d + k]
 
 
-def _by_rows(X, Y, w, alpha, intercept: bool):
-    """B from the inner products of the rows; and the means."""
+def _by_rows(X, Y, w, alpha, shift: tuple | None):
+    """B from the inner products of the rows; and the means after the shift."""
+    if shift is not None:
+        X, Y = X - shift[0][None], Y - shift[1][None]
     mean_x, mean_y = (w @ X) / w.sum(), (w @ Y) / w.sum()
-    if intercept:
+    if shift is not None:
         X, Y = X - mean_x[None], Y - mean_y[None]
     root = jnp.sqrt(w)[:, None]
     Z = root * X

@@ -56,13 +56,15 @@ def _in_weights(model: Any) -> str | None:
 
 def _in_layers(model: Any, X: Any, w: Any, key: Key | None, state: State) -> str | None:
     """The first layer with an output that is not finite; of models that are no chain, none."""
-    whole, rows = model, X
+    whole, rows, one_network = model, X, callable(model)
     layers, name = getattr(model, "layers", None), ""
     while layers is None and hasattr(model, "model"):
         if hasattr(model, "dtype"):  # a model that computes in another precision
             model, X = _cast((model, X), model.dtype)
         model, name = model.model, f"{name}model."
         layers = getattr(model, "layers", None)
+    if not one_network:  # several networks that an objective puts together
+        return "the loss, although the rows and the parameters are finite"
     if layers is None or not _is_chain(model):
         eta, _ = whole(rows, w=w, key=key, state=state)
         return _in_leaves("the output of the model", eta)

@@ -314,8 +314,9 @@ def _outline(
     def step(member, shared):
         loop, plan = _member_loop(build, capacity, member, shared, None)
         progress = loop.start(plan.model, plan.state)
-        batch = loop.batch(loop.order(jnp.asarray(0)), jnp.asarray(0))
-        moved = loop.stepper.step(progress.run, batch, jnp.asarray(0))
+        first = jnp.asarray(0)
+        batch = loop.batch(loop.order(first), first, first)
+        moved = loop.stepper.step(progress.run, batch, first)
         return eqx.filter(moved, eqx.is_array)
 
     given = treedef.unflatten([jax.ShapeDtypeStruct(*shape) for shape in shapes])

@@ -127,4 +127,4 @@ def _advance(loop: Loop, progress: Progress, first: Array, until: Array) -> Prog
 @eqx.filter_jit
 def _batch(loop: Loop, step: Array) -> Batch:
     start = step - step % loop.block
-    return loop.batch(loop.order(start), step - start)
+    return loop.batch(loop.order(start), step - start, step)

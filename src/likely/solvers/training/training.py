@@ -12,6 +12,7 @@ import equinox as eqx
 import numpy as np
 from jax.sharding import Mesh
 
+from likely.core.checks import InputError
 from likely.core.compiling import lean_jit
 from likely.core.forks import check_not_forked
 from likely.solvers.first_order.stochastic import Loop, Progress
@@ -95,6 +96,7 @@ def _source(
     layout, capacity = options["layout"], trace_capacity(solver.steps)
     stream, batches, extra = data, None, {}
     if isinstance(stream, Stream):
+        _check_order(solver)
         batches = StreamBatches(stream, options["key"], solver, layout)
         extra = {"n": stream.n, "mean_weight": np.float32(stream.mean_weight)}
         data = batches.batch(0)
@@ -108,6 +110,15 @@ def _source(
     if batches is None:
         return ArraySource(loop, progress)
     return StreamSource(loop, progress, batches)
+
+
+def _check_order(solver: Any) -> None:
+    """Refuse weights that need all the rows at once."""
+    if solver.sampling is not None:
+        raise InputError(
+            "a stream is read in an order of its own, and `sampling` needs the difficulty of all "
+            "rows; give the rows in memory, or weights in the stream."
+        )
 
 
 @lean_jit

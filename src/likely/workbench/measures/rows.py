@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from likely import evaluate
+from likely.core.written_numbers import shown, yes_no
 from likely.data.columns import as_levels
 from likely.workbench import scoring
 from likely.workbench.held_out import HeldOutPredictions
 from likely.workbench.quantiles import MIDDLE
 from likely.workbench.report.measured import Groups, GroupScores, RowError
-from likely.workbench.report.numbers import shown, yes_no
 from likely.workbench.survival import shown_time
 from likely.workbench.table import Table
 

@@ -10,9 +10,10 @@ import pyarrow as pa
 
 import likely
 from likely import evaluate
-from likely.workbench.collinearity import inflation, repeated
+from likely.diagnostics.checks.collinearity import inflation, repeated
 from likely.workbench.effects import effects, importances
-from likely.workbench.findings import Measured, all_findings
+from likely.workbench.findings.collected import all_findings
+from likely.workbench.findings.measured import Measured
 from likely.workbench.ladder import Event, Ladder
 from likely.workbench.measures.calibration import calibration
 from likely.workbench.measures.decisions import class_scores, decisions
@@ -80,9 +81,11 @@ def reported(
         if len(confusion) > MAX_CONFUSION_CLASSES:
             confusion = np.zeros((0, 0))
     words = top_words(ladder)
-    found = Measured(
-        ladder, winner, simple, checked, curve, used, repeated(inflated), words
+    grouped = group_scores(
+        table, predictions, _covers(y, covered), group_column(table, used)
     )
+    parts = (repeated(inflated), words, grouped)
+    found = Measured(ladder, winner, simple, checked, curve, used, *parts)
     return Report(
         version=VERSION,
         likely=likely.__version__,
@@ -103,9 +106,7 @@ def reported(
         confusion=tuple(map(tuple, confusion)),
         classes=by_class,
         decisions=chosen,
-        groups=group_scores(
-            table, predictions, _covers(y, covered), group_column(table, used)
-        ),
+        groups=grouped,
         worst=worst_rows(table, predictions, covered, used),
         importances=tuple(ImportanceFacts(*i) for i in important),
         effects=tuple(

@@ -1,9 +1,9 @@
 """The report: one HTML page that works offline and runs no script."""
 
+from likely.core.written_numbers import counted
 from likely.workbench.report import quality, sections
 from likely.workbench.report.contents import Report
 from likely.workbench.report.markup import escape
-from likely.workbench.report.numbers import counted
 from likely.workbench.report.style import CSS, FRAGMENT
 from likely.workbench.report.verdict import verdict as verdict_of
 
@@ -60,7 +60,7 @@ def fragment(report: Report) -> str:
 
 
 def _verdict(report: Report) -> str:
-    first = {f"{f.text} {f.advice}".rstrip() for f in report.findings if f.first}
+    first = {f.sentences for f in report.findings if f.first}
     return "".join(
         f"<p{' class=alarm' if sentence in first else ''}>{escape(sentence)}</p>"
         for sentence in verdict_of(report)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from likely.workbench.report.numbers import tick_labels, ticks
+from likely.core.written_numbers import tick_labels, ticks
 
 WIDTH, HEIGHT = 360, 240
 RIGHT, TOP, BOTTOM = 14, 10, 36

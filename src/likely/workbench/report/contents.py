@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from likely.core.checks import InputError
+from likely.diagnostics.checks.finding import Finding
 from likely.workbench.report.facts import (
     Data,
-    Finding,
     ModelScores,
     Numbers,
     TargetFacts,

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from likely.core.written_numbers import yes_no
 from likely.workbench.report.charts import Axes, rows_chart, shortened
 from likely.workbench.report.contents import Report
 from likely.workbench.report.markup import figure
 from likely.workbench.report.measured import EffectFacts
-from likely.workbench.report.numbers import yes_no
 
 
 def effect(report: Report, found: EffectFacts) -> str:

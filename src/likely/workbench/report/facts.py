@@ -181,24 +181,3 @@ class Winner(ModelScores):
     size: Number = None
     simpler: Simpler | None = None
     better_mean: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Finding:
-    """A sentence about what was found, and one about what to do.
-
-    Attributes:
-        kind: a word for the subject.
-        level: "warning" or "note".
-        text: what was found.
-        advice: what to do.
-        column: the column that it is about, if it is about one.
-        first: whether it has to be read before anything else.
-    """
-
-    kind: str
-    level: str
-    text: str
-    advice: str
-    column: str = ""
-    first: bool = False

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from likely.core.written_numbers import number, percent
 from likely.workbench.report.charts import Axes
 from likely.workbench.report.contents import Report
 from likely.workbench.report.markup import escape, figure, grid, paragraph, table
-from likely.workbench.report.numbers import number, percent
 from likely.workbench.report.verdict import coverage, mean_size, score
 
 

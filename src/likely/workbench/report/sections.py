@@ -5,18 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from likely.workbench.report import effects
-from likely.workbench.report.charts import Axes, rows_chart
-from likely.workbench.report.contents import Report
-from likely.workbench.report.markup import escape, figure, grid, paragraph, table
-from likely.workbench.report.measured import Coefficient
-from likely.workbench.report.numbers import (
+from likely.core.written_numbers import (
     counted,
     number,
     p_value,
     percent,
     with_error,
 )
+from likely.workbench.report import effects
+from likely.workbench.report.charts import Axes, rows_chart
+from likely.workbench.report.contents import Report
+from likely.workbench.report.markup import escape, figure, grid, paragraph, table
+from likely.workbench.report.measured import Coefficient
 from likely.workbench.report.verdict import NATS, score, shrunk_lines
 
 MAX_COEFFICIENTS, MAX_DRAWN = 60, 25
@@ -87,7 +87,8 @@ def findings(report: Report) -> str:
     if not report.findings:
         return "<p>There is nothing to report.</p>"
     return "".join(
-        f'<div class="finding {escape(f.level)}"><b>{escape(f.kind.capitalize())}.</b> '
+        f'<div class="finding {escape(f.level)}"><b>{escape(f.kind.capitalize())}'
+        f"{f' ({escape(f.code)})' if f.code else ''}.</b> "
         f'{escape(f.text)} <span class="soft">{escape(f.advice)}</span></div>'
         for f in report.findings
     )

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from likely.core.written_numbers import number, percent, with_error
 from likely.workbench.candidates import STACK
 from likely.workbench.report.contents import Report
-from likely.workbench.report.numbers import number, percent, with_error
 
 NATS = (
     "Nats measure how likely the true values of held-out rows are under a model: a gain of "
@@ -19,7 +19,7 @@ SHOWN_SCORES = ("rmse", "mae", "r2", "accuracy", "brier", "auc", "concordance")
 def verdict(report: Report) -> list[str]:
     """What has to be known first, which model is best, how good it is, what is simpler."""
     winner = report.winner
-    warned = [f"{f.text} {f.advice}".rstrip() for f in report.findings if f.first]
+    warned = [f.sentences for f in report.findings if f.first]
     likelier = [] if winner.name == "null" else [_likelier(report)]
     return [
         *warned,
@@ -160,6 +160,9 @@ def shrunk_lines(report: Report) -> list[str]:
 def findings_lines(report: Report, limit: int = 6) -> list[str]:
     """The findings for a terminal, without those that the verdict begins with."""
     left = [f for f in report.findings if not f.first and f.kind != "simpler model"]
-    shown = [f"{f.level}: {f.text} {f.advice}".rstrip() for f in left[:limit]]
+    shown = [
+        f"{f'{f.level} {f.code}'.rstrip()}: {f.text} {f.advice}".rstrip()
+        for f in left[:limit]
+    ]
     more = len(left) - len(shown)
     return [*shown, *([f"({more} more in the report)"] if more else [])]

@@ -1,0 +1,1 @@
+"""What batch norm buys: invariance, usable rates, smoothness, noise, each measured."""

@@ -1,0 +1,1 @@
+"""Numbered checks of a fitted predictor and its data: LK101 and so on."""

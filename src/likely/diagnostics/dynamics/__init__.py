@@ -1,0 +1,1 @@
+"""Training as motion: gradient flow, and linear networks whose path has a closed form."""

@@ -1,0 +1,1 @@
+"""What networks can represent: linear regions, constructive approximation, depth and width."""

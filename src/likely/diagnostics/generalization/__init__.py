@@ -1,0 +1,1 @@
+"""How models do on new rows: bias and variance, risks, learning curves, double descent."""

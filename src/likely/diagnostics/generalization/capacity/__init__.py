@@ -1,0 +1,1 @@
+"""Errors by the capacity of a model: double descent, the interpolation threshold."""

@@ -1,0 +1,1 @@
+"""A risk as noise, bias and variance."""

@@ -1,0 +1,1 @@
+"""Losses by the number of training rows, and what they say."""

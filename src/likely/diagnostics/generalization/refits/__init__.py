@@ -1,0 +1,1 @@
+"""Many fits of one estimator to many training sets."""

@@ -1,0 +1,1 @@
+"""Losses, and the risks of a fitted predictor."""

@@ -1,0 +1,1 @@
+"""Judging generative models: held-out nats, quality of their rows, what synthetic rows teach."""

@@ -1,0 +1,1 @@
+"""The loss around fitted weights: landscapes, curvature, sharpness, what batch norm buys."""

@@ -1,0 +1,1 @@
+"""Signals and gradients through the layers of a network: predicted, and measured."""

@@ -1,0 +1,1 @@
+"""Rows of data judged by models: label noise, drift between tables, groups of rows."""

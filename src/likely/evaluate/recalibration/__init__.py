@@ -1,0 +1,1 @@
+"""Maps that correct predicted probabilities and distributions, fitted to held-out rows."""

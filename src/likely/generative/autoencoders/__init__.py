@@ -1,0 +1,1 @@
+"""Autoencoders and variational autoencoders: rows to short codes, and codes to rows."""

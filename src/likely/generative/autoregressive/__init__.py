@@ -1,0 +1,1 @@
+"""Densities as products of conditional distributions, one column or pixel after another."""

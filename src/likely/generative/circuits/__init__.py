@@ -1,0 +1,1 @@
+"""Probabilistic circuits: sums and products over distributions of single columns."""

@@ -1,0 +1,1 @@
+"""Passes over circuits, compiled by numba."""

@@ -1,0 +1,1 @@
+"""Models by an energy: restricted Boltzmann machines and Hopfield networks."""

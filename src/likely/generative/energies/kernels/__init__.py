@@ -1,0 +1,1 @@
+"""Loops of the models of energies, compiled by numba."""

@@ -1,0 +1,1 @@
+"""Bayesian networks: directed graphs of tables and normal distributions."""

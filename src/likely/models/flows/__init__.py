@@ -1,0 +1,1 @@
+"""Normalising flows: a bijection to a simple distribution, for tables and images."""

@@ -1,0 +1,1 @@
+"""Pictures of decisions, intervals and sets."""

@@ -1,0 +1,1 @@
+"""Pictures of what networks can represent, and of signals inside them."""

@@ -1,0 +1,1 @@
+"""Pictures of how models do on new rows."""

@@ -1,0 +1,1 @@
+"""Pictures of generative models: graphs, circuits, recalled patterns, samples."""

@@ -1,0 +1,1 @@
+"""Pictures of losses around weights: landscapes, spectra, what batch norm changes."""

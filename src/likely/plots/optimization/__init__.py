@@ -1,0 +1,1 @@
+"""Pictures of optimisation: rates, step limits, dynamics, implicit regularisation."""

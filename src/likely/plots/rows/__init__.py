@@ -1,0 +1,1 @@
+"""Pictures of rows: their influence, wrong labels, drift, groups, and what checks found."""

@@ -1,0 +1,1 @@
+"""Pictures of images with what was found in them: boxes, keypoints, gradients."""

@@ -1,0 +1,1 @@
+"""Estimators with recalibrated probabilities and distributions."""

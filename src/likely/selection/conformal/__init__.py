@@ -1,0 +1,1 @@
+"""Estimators with conformal intervals and sets, which cover whatever the model."""

@@ -1,0 +1,1 @@
+"""Hyper-parameter search: grids, random draws, halving; journals; nested estimates."""

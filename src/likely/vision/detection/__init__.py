@@ -1,0 +1,1 @@
+"""Detectors: where things are in an image, and what they are."""

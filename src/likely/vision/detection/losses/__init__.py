@@ -1,0 +1,1 @@
+"""What detectors minimise, in nats for each image where it is a likelihood."""

@@ -1,0 +1,1 @@
+"""Features of images by hand: rectangles, gradients, keypoints that are found again."""

@@ -1,0 +1,1 @@
+"""A detector trained on a folder of images with boxes, and its report."""
