@@ -91,7 +91,7 @@ def ours(devices: int):
     """Our side, on the CPU as one device or as several that share each batch."""
 
     def run(job: Job) -> Answer:
-        mesh = _mesh(devices)
+        mesh = mesh_of(devices)
         import jax
 
         from likely.layers import initial_state
@@ -107,7 +107,8 @@ def ours(devices: int):
 
 
 @functools.cache
-def _mesh(devices: int):
+def mesh_of(devices: int):
+    """The CPU as so many devices, one for each core; called before JAX computes."""
     if devices == 1:
         return None
     import jax

@@ -2,14 +2,15 @@
 
     python -m benchmarks.detection --digits FOLDER [--only yolo faster fast rcnn detr hog twin]
         [--epochs N] [--set NAME=VALUE ...] [--train 2000] [--test 500] [--seed 0]
-        [--out runs/detection.json]
+        [--devices 1] [--out runs/detection.json]
 
 makes scenes of 64 by 64 pixels with 1 to 5 digits of 10 to 24 pixels, from the test digits of
 MNIST in the folder (its idx files); no digit is in scenes of both the fit and the test. It
 prints mAP at IoU 0.5 with its error, the calibration error of all detections and of those
 with a score of at least 0.05, and seconds, on the clock and of the processors. "hog" is the
 baseline: histograms of oriented gradients of sliding windows and a linear model; "twin" is
-YOLO in PyTorch with the same layers, loss, augmentation, images and number of steps.
+YOLO in PyTorch with the same layers, loss, augmentation, images and number of steps. With
+`--devices 2` two cores share each batch.
 
     python -m benchmarks detection
 
@@ -25,6 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.convolution import mesh_of
 from benchmarks.detection_twin import CASES as CASES
 
 KINDS = ("yolo", "faster", "fast", "rcnn", "detr", "hog", "twin")
@@ -88,11 +90,11 @@ def judged(found: list, test: Any) -> dict[str, Any]:
 
 
 def run_ours(
-    kind: str, given: Scenes, changes: dict[str, Any], seed: int
+    kind: str, given: Scenes, changes: dict[str, Any], seed: int, mesh: Any
 ) -> dict[str, Any]:
     model = detector(kind, changes, seed)
     begin, cpu = time.perf_counter(), time.process_time()
-    model.fit(given.fit.images, given.fit.boxes, given.fit.labels)
+    model.fit(given.fit.images, given.fit.boxes, given.fit.labels, mesh=mesh)
     took = time.perf_counter() - begin, time.process_time() - cpu
     found = model.predict(given.test.images, min_score=0.0)
     return {
@@ -133,11 +135,13 @@ def main() -> None:
     parser.add_argument("--train", type=int, default=2000)
     parser.add_argument("--test", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--devices", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("runs/detection.json"))
     options = parser.parse_args()
     from likely import tune_host
 
     tune_host()
+    mesh = mesh_of(options.devices)
     given = scenes(options.digits, options.train, options.test, options.seed)
     results = {}
     for kind in options.only:
@@ -146,7 +150,7 @@ def main() -> None:
         elif kind == "twin":
             found = run_twin(given, options.epochs, options.seed)
         else:
-            found = run_ours(kind, given, _changes(options), options.seed)
+            found = run_ours(kind, given, _changes(options), options.seed, mesh)
         results[kind] = found
         shown = (
             f"{k} {v:.3f}" if isinstance(v, float) else f"{k} {v}"

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.convolution import mesh_of
 from benchmarks.harness import Answer, Case
 
 CHANNELS, DEPTH, BOXES, CLASSES, SIDE, GRID = (16, 32, 64, 128), (1, 2, 2), 2, 10, 64, 8
@@ -58,10 +59,11 @@ def steps_ours(task: Task) -> Answer:
     from likely.vision.detection.losses.grid import GridLoss
     from likely.vision.detection.problem import DetectionObjective
 
+    mesh = mesh_of(2)
     data = Batch(jnp.asarray(task.X), jnp.asarray(task.y), jnp.ones(ROWS))
     loss = GridLoss((GRID, GRID))
     objective = DetectionObjective(loss, None, Normalisation.of(data))
-    training = Training(Adam(RATE, steps=STEPS, batch_size=BATCH))
+    training = Training(Adam(RATE, steps=STEPS, batch_size=BATCH), mesh=mesh)
     model = _first()
     found = training.minimize(
         objective, model, data, key=jax.random.key(1), state=initial_state(model)

@@ -16,11 +16,13 @@ are read as what was asked for. FOLDER holds `mnist-t10k-images.idx3.gz` and
 """
 
 import argparse
+import inspect
 import json
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import matplotlib as mpl
 import numpy as np
 
@@ -29,6 +31,7 @@ mpl.use("Agg")
 from matplotlib import pyplot
 
 import likely as lk
+from benchmarks.digits import network
 from likely.data import read_idx
 
 HERE = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -93,7 +96,11 @@ def judge(name: str, digits: Digits, out: Path, settings: dict, quiet: bool) -> 
     classes = name in GIVEN
     model = MODELS[name](**{"random_state": 0} | settings)
     callbacks = () if quiet else tell
-    model.fit(digits.X, given=digits.y if classes else None, callbacks=callbacks)
+    shared = {}
+    if "mesh" in inspect.signature(model.fit).parameters and jax.device_count() > 1:
+        shared["mesh"] = jax.make_mesh((jax.device_count(),), ("rows",))
+    known = digits.y if classes else None
+    model.fit(digits.X, given=known, callbacks=callbacks, **shared)
     trained = time.perf_counter() - wall, time.process_time() - cpu
     wanted = np.repeat(np.arange(10), 10)
     began = time.perf_counter()
@@ -133,8 +140,7 @@ def reading(model: Any, digits: Digits, classes: bool) -> dict:
     """How often a classifier reads a new digit as what was asked for."""
     if not classes:
         return {}
-    reader = lk.CNNClassifier((32, 64, 128), (), norm="batch", max_iter=30)
-    reader.fit(digits.X, digits.y)
+    reader = network(seed=0).fit(digits.X, digits.y)
     found = {"reader": round(reader.score(digits.X_new, digits.y_new), 4)}
     asked = np.repeat(np.arange(10), 100)
     for guidance in GUIDANCE:
@@ -157,9 +163,14 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=8000, help="digits to learn from")
     parser.add_argument("--set", default="{}", help="settings as JSON")
     parser.add_argument("--quiet", action="store_true")
+    parser.add_argument(
+        "--devices", type=int, default=1, help="devices that the CPU is seen as"
+    )
     options = parser.parse_args()
     if unknown := set(options.names) - set(MODELS):
         parser.error(f"there is no model {unknown.pop()!r}; give any of {list(MODELS)}")
+    if options.devices > 1:
+        lk.tune_host(devices=options.devices)
     digits = Digits.read(options.data, options.rows)
     options.out.mkdir(parents=True, exist_ok=True)
     settings = json.loads(options.set)

@@ -10,13 +10,15 @@ import math
 import numpy as np
 
 from benchmarks.diffusion_twin import CASES as DIFFUSION_CASES
-from benchmarks.harness import Case, close
+from benchmarks.harness import Answer, Case
 from benchmarks.vae_twin import CASES as VAE_CASES
 
 RATE = 1e-3
 COLUMNS, ROWS, BATCH, STEPS = 16, 4096, 256, 100
 LAYERS, HIDDEN, BINS, BOUND = 6, 128, 8, 5.0
 LOG_BOUND = 2.0
+EQUAL_STEPS, FIRST_GAP, MEAN_GAP = 20, 0.01, 0.05
+"""How alike the losses of both sides are, in nats: each of the first, and the mean."""
 
 
 # Flows --------------------------------------------------------------------------------
@@ -186,12 +188,25 @@ def flow_peer(task: FlowTask):
     return {"losses": torch.stack(losses).numpy()}
 
 
+def alike(ours: Answer, peer: Answer) -> str | None:
+    """The first losses are equal, and the mean of all.
+
+    In between rounding errors grow: Adam divides small gradients by their size, so that
+    equal programs in another order of sums differ by some tenths after a hundred steps.
+    """
+    gaps = ours["losses"] - peer["losses"]
+    first, mean = float(np.abs(gaps[:EQUAL_STEPS]).max()), abs(float(gaps.mean()))
+    if first < FIRST_GAP and mean < MEAN_GAP:
+        return None
+    return f"losses differ by {first:.2g} at first, by {mean:.2g} in the mean"
+
+
 FLOW_CASES = {
     f"flow, {function} coupling layers, PyTorch": Case(
         functools.partial(FlowTask, function),
         flow_ours,
         flow_peer,
-        close("losses", 0.1),
+        alike,
         at_least=1.0,
         repeats=5,
     )

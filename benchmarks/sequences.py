@@ -9,6 +9,7 @@ import functools
 
 import numpy as np
 
+from benchmarks.convolution import mesh_of
 from benchmarks.harness import Answer, Case
 
 RATE, BATCHES, VOCABULARY = 1e-3, 4, 65
@@ -97,7 +98,7 @@ def ours(devices: int):
     """Our side, on the CPU as one device or as several that share each batch."""
 
     def run(job: Job) -> Answer:
-        mesh = _mesh(devices)
+        mesh = mesh_of(devices)
         import jax
 
         from likely.solvers import Adam
@@ -109,18 +110,6 @@ def ours(devices: int):
         return {"losses": np.asarray(found.trace.loss)[: job.steps]}
 
     return run
-
-
-@functools.cache
-def _mesh(devices: int):
-    if devices == 1:
-        return None
-    import jax
-
-    import likely as lk
-
-    lk.tune_host(devices=devices)
-    return jax.make_mesh((devices,), ("rows",))
 
 
 def peer(job: Job) -> Answer:

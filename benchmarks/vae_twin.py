@@ -4,7 +4,7 @@ As cases of `benchmarks.generative`: training steps through `fit`'s loop against
 PyTorch, from the same weights, with the same rows in the same order; the noise of codes is
 each side's own.
 
-    python -m benchmarks.vae_twin [--seeds 5] [--epochs 30] [--data FOLDER]
+    python -m benchmarks.vae_twin [--seeds 5] [--first 0] [--epochs 30] [--data FOLDER]
 
 trains both on 8,000 digits of black and white pixels, each from first weights of its own kind, for
 the same number of epochs, and judges 2,000 others by their evidence lower bound and the
@@ -148,10 +148,8 @@ def twin(*, shortcuts: bool) -> Any:
             self.start = nn.Parameter(torch.zeros(SIDE * SIDE))
             self.into = nn.Linear(SIDE * SIDE, 2 * CODE) if shortcuts else None
             self.out = nn.Linear(CODE, SIDE * SIDE, bias=False) if shortcuts else None
-            self.center, self.scale = 0.0, 1.0
 
         def posterior(self, X):
-            X = (X - self.center) / self.scale
             found = self.front(X)
             found = found if self.into is None else found + self.into(X.flatten(1))
             mean, log_scale = found.chunk(2, 1)
@@ -187,7 +185,7 @@ def _with_our_weights() -> Any:
     """The twin with our first weights; channels come first there."""
     import torch
 
-    _, model, data = _prepared()
+    _, model, _ = _prepared()
     net = twin(shortcuts=True)
 
     def dense(layer, own, rows=False, columns=False):
@@ -230,8 +228,6 @@ def _with_our_weights() -> Any:
         dense(net.into, encoder.linear)
         dense(net.out, decoder.linear)
         net.start.copy_(torch.tensor(np.asarray(model.start)))
-    X = np.asarray(data.x)
-    net.center, net.scale = float(X.mean()), float(X.std())
     return net
 
 
@@ -279,6 +275,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--rows", type=int, default=8000)
     parser.add_argument("--data", default=None, help="the folder of the digits")
@@ -287,7 +284,7 @@ def main() -> None:
     X = (X > 127).astype(float)
     learn, other = X[: options.rows], X[8000:]
     rows = []
-    for seed in range(options.seeds):
+    for seed in range(options.first, options.first + options.seeds):
         pair = [f(learn, other, options.epochs, seed)
                 for f in (ours_on_digits, twin_on_digits)]  # fmt: skip
         rows.append(pair)

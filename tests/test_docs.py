@@ -130,6 +130,56 @@ def test_blocks_run(page, tmp_path_factory, monkeypatch):
     assert not long, f"{page}: seconds of processor time of blocks at these lines"
 
 
+LINK = re.compile(r"\]\(([^)#\s]+\.md)(?:#([\w-]+))?\)")
+ANSWERS = {
+    "an interval for a prediction": "intervals.md",
+    "a model of counts with exposure": "linear-models.md#counts-and-exposure",
+    "to resume a training": "training.md#checkpoints",
+    "why a p-value is refused": "inference.md#why-a-p-value-is-refused",
+    "to add a family": "families.md#a-family-of-your-own",
+}
+"""What strangers look for, and the section that answers in its first lines."""
+MAX_LINES_BEFORE_CODE = 20
+
+
+def section(page: str, anchor: str) -> str:
+    """The text from a heading to the next one."""
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    if not anchor:
+        return text
+    for part in re.split(r"^(?=#)", text, flags=re.MULTILINE):
+        head = part.partition("\n")[0]
+        slug = re.sub(r"[^\w]+", "-", head.lstrip("# ").lower()).strip("-")
+        if slug == anchor or f"{{ #{anchor} }}" in head:
+            return part
+    raise AssertionError(f"{page} has no section {anchor}")
+
+
+def test_every_page_is_linked_from_the_index():
+    docs = ROOT / "docs"
+    linked = {page for page, _ in LINK.findall((docs / "index.md").read_text("utf-8"))}
+    pages = {p.relative_to(docs).as_posix() for p in docs.rglob("*.md")}
+    assert pages - linked == {"index.md"}
+
+
+def test_no_two_pages_have_the_same_title():
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    titles = [page.read_text("utf-8").partition("\n")[0] for page in pages]
+    assert len(titles) == len(set(titles))
+
+
+@pytest.mark.parametrize("words", ANSWERS)
+def test_the_index_leads_to_an_answer_with_an_example(words):
+    index = (ROOT / "docs" / "index.md").read_text("utf-8").splitlines()
+    (row,) = [line for line in index if words in line]
+    assert f"({ANSWERS[words]})" in row
+    text = section(*ANSWERS[words].partition("#")[::2])
+    before, fence, _ = text.partition("```python")
+    assert fence
+    assert before.count("\n") <= MAX_LINES_BEFORE_CODE
+    assert blocks(text)[0].code
+
+
 def test_blocks_are_found():
     page = textwrap.dedent(
         """

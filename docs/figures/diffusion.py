@@ -44,15 +44,17 @@ def paths() -> None:
     frames = model.sample_path(600, n_frames=5, random_state=0)
     drawn, axes = figure(13.0, 2.7, columns=5)
     for k, ax in enumerate(axes):
-        ax.scatter(*frames[:, k].T, s=3, color=COLOURS[0], linewidths=0)
+        ax.scatter(
+            *frames[:, k].T, s=3, color=COLOURS[0], linewidths=0, rasterized=True
+        )
         ax.set(xticks=[], yticks=[], xlim=(-3.2, 3.2), ylim=(-3.2, 3.2))
         last = k + 1 == len(axes)
         ax.set_title("new rows" if last else f"frame {k + 1}", fontsize=10, color=INK)
     save(drawn, "diffusion-paths")
     new = model.sample(1000, random_state=0)
     drawn, axes = figure(8.0, 3.0, columns=2)
-    axes[0].scatter(*X[:1000].T, s=3, color=SOFT, linewidths=0)
-    axes[1].scatter(*new.T, s=3, color=COLOURS[0], linewidths=0)
+    axes[0].scatter(*X[:1000].T, s=3, color=SOFT, linewidths=0, rasterized=True)
+    axes[1].scatter(*new.T, s=3, color=COLOURS[0], linewidths=0, rasterized=True)
     for ax, title in zip(axes, ("1,000 rows", "1,000 new rows"), strict=True):
         ax.set(xticks=[], yticks=[], xlim=(-1.6, 2.6), ylim=(-1.1, 1.6))
         ax.set_title(title, fontsize=10, color=INK)
@@ -63,6 +65,7 @@ def write(rows: np.ndarray, columns: int, name: str) -> None:
     """Images of points between −1 and 1 as a grid, dark on white, six pixels for one."""
     from matplotlib.image import imsave
 
+    rows = np.pad(rows, ((0, 0), (1, 1), (1, 1)), constant_values=-1.0)
     n, h, w = rows.shape
     picture = rows.reshape(n // columns, columns, h, w).transpose(0, 2, 1, 3)
     picture = picture.reshape(n // columns * h, columns * w)

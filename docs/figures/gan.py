@@ -44,12 +44,18 @@ def ring() -> None:
     titles = ("2,000 rows", "draws, and the critic's log-odds", "draws that collapsed")
     for ax, model, title in zip(axes, (None, healthy, collapsed), titles, strict=True):
         if model is None:
-            ax.scatter(*X.T, s=3, color=SOFT, linewidths=0)
+            ax.scatter(*X.T, s=3, color=SOFT, linewidths=0, rasterized=True)
         else:
             odds = model.critic_scores(points).reshape(sides[0].shape)
             top = np.abs(odds).max()
-            ax.contourf(*sides, odds, 15, cmap="RdBu", vmin=-top, vmax=top, alpha=0.35)
-            ax.scatter(*model.sample(1000, random_state=0).T, s=3, color=COLOURS[0])
+            shade = {"cmap": "RdBu", "vmin": -top, "vmax": top, "alpha": 0.35}
+            ax.contourf(*sides, odds, 15, **shade).set_rasterized(True)
+            ax.scatter(
+                *model.sample(1000, random_state=0).T,
+                s=3,
+                color=COLOURS[0],
+                rasterized=True,
+            )
         ax.set(xticks=[], yticks=[], xlim=(-LIMIT, LIMIT), ylim=(-LIMIT, LIMIT))
         ax.set_aspect("equal")
         ax.set_title(title, fontsize=10, color=INK)
@@ -69,7 +75,8 @@ def digits() -> None:
     new = model.sample(60, given=asked, random_state=0)
     real = np.stack([X[y == k][:2] for k in range(10)], 1).reshape(-1, 8, 8)
     rows = np.concatenate([real, np.full((10, 8, 8), 0.0), new])
-    picture = rows.reshape(9, 10, 8, 8).transpose(0, 2, 1, 3).reshape(72, 80)
+    rows = np.pad(rows, ((0, 0), (1, 1), (1, 1)))
+    picture = rows.reshape(9, 10, 10, 10).transpose(0, 2, 1, 3).reshape(90, 100)
     large = np.kron(255 - picture * 255 / 16, np.ones((6, 6)))
     imsave(FOLDER / "gan-digits.png", large, cmap="gray", vmin=0, vmax=255)
 

@@ -338,3 +338,9 @@ class PartsLearner(Learner, Protocol):
     ) -> tuple[PyTree, Float[Array, "m j"]]:
         """The φ fitted without each part, and the nats of that part, for every setting."""
         ...
+
+    def leave_out_on_host(
+        self, hypers: dict[str, Any], batch: Batch, train: Float[np.ndarray, "j n"]
+    ) -> PyTree | None:
+        """The φ alone in NumPy, each fold by its weights of rows, or None."""
+        ...

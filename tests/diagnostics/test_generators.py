@@ -14,12 +14,12 @@ import likely as lk
 from likely import diagnostics
 from likely.base.generator import Bound, Generator
 from likely.core.checks import InputError
-from likely.diagnostics.generators.compare_densities import split_table
+from likely.diagnostics.generators.compare_densities import MAX_JUDGED, split_table
 from likely.diagnostics.generators.contenders import MAX_STEPS, contenders
 from likely.diagnostics.generators.network_features import network_features
 from likely.diagnostics.generators.table_space import TableSpace
-from likely.diagnostics.generators.trial import StepLimit, attempt
-from likely.solvers.training.events import Event
+from likely.diagnostics.generators.trial import attempt
+from likely.solvers.training.events import Event, StepLimit
 
 
 def people(n: int = 400, seed: int = 0, gaps: float = 0.1) -> pd.DataFrame:
@@ -195,6 +195,15 @@ def test_bad_tables_are_refused_in_sentences():
         lk.compare_densities("quick", pd.DataFrame({"a": np.ones(20)}))
     with pytest.raises(InputError, match="test_size"):
         lk.compare_densities("quick", people(20), test_size=1.0)
+
+
+def test_of_many_held_out_rows_some_are_judged():
+    table = normals(3 * MAX_JUDGED)
+    found: Any = lk.compare_densities(["mixture"], table, test_size=0.5, n_samples=0)
+    assert found.rows == (3 * MAX_JUDGED // 2, MAX_JUDGED)
+    nats = found.judged[0].likelihood.nats
+    truth = -found.judged[0].model.log_prob(table)
+    assert abs(nats.value - truth.mean()) < 4 * truth.std() / MAX_JUDGED**0.5
 
 
 def test_networks_made_here_have_a_limit_of_steps():

@@ -120,3 +120,11 @@ def test_centres_stay_within_a_range(dist):
     moved = within(dist, 0.1, 100.0)
     assert moved.mean[0] < 1e5
     np.testing.assert_array_equal(moved[[1]].mean, dist[[1]].mean)
+
+
+def test_log_normal_with_a_fixed_scale_has_the_moments_of_scipy():
+    dist = Predictive(LogNormal(0.5), np.array([[0.0], [1.0]]))
+    truth = stats.lognorm(0.5, scale=np.exp([0.0, 1.0]))
+    np.testing.assert_allclose(dist.mean, truth.mean(), rtol=1e-6)
+    np.testing.assert_allclose(dist.std, truth.std(), rtol=1e-6)
+    np.testing.assert_allclose(dist.quantile(0.9), truth.ppf(0.9), rtol=1e-6)

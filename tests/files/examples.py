@@ -39,8 +39,9 @@ from likely.core.precision import to_numpy
 from likely.data.dataset import Dataset
 from likely.data.schema import Schema
 from likely.estimators.images.vision_transformer import PatchNetwork
+from likely.estimators.linear.dispersed import DispersedLearner
 from likely.estimators.linear.formulas.formula import Formula
-from likely.estimators.linear.glm import DispersedLearner, LinearLearner, SharedLearner
+from likely.estimators.linear.glm import LinearLearner, SharedLearner
 from likely.estimators.linear.inference.spread import Spread
 from likely.estimators.linear.lasso import ElasticNetLearner
 from likely.estimators.linear.logistic import FirthLearner
@@ -70,6 +71,7 @@ from likely.generative.autoregressive.pixel_cells import PixelCells
 from likely.generative.diffusion.bound import DenoisingErrors
 from likely.generative.diffusion.denoisers import DenoiserSettings
 from likely.generative.diffusion.denoising import Diffuser
+from likely.generative.diffusion.levels import Levels
 from likely.generative.diffusion.targets import Units
 from likely.generative.flows.image_model import PixelFlow
 from likely.generative.flows.mixed_table import MixedTableFlow
@@ -788,7 +790,8 @@ def diffuser(kind: str, row: tuple[int, ...]) -> Diffuser:
     sizes = (2, 1, 1) if kind == "transformer" else (2,)
     settings = DenoiserSettings(kind, sizes, 1)
     network = settings.build(row, 0, key=jax.random.key(0))
-    units = Units(jnp.zeros(row), jnp.ones(row))
+    levels = Levels(jnp.zeros((*row, 2)), jnp.zeros((*row, 2)), jnp.zeros(row))
+    units = Units(jnp.zeros(row), jnp.ones(row), levels)
     return Diffuser(network, lk.NoiseSchedule("linear", 10), "residual", units)
 
 

@@ -14,6 +14,7 @@ from likely.generative.autoencoders.cells import CellLikelihood
 from likely.generative.autoencoders.posterior import as_posterior, posterior_size
 from likely.solvers.training import Checkpoints
 from likely.solvers.training.divergence import DivergenceWarning
+from likely.solvers.training.events import StepLimit
 
 rng = np.random.default_rng(0)
 W = np.array([[2.0, 0.5, 0.0, 1.0], [0.0, 1.0, -1.0, 0.5]])
@@ -250,6 +251,23 @@ def test_rows_given_labels():
         model.sample(1, given="middle")
     with pytest.raises(InputError, match="give one row, or 3"):
         model.sample(3, given=["low", "high"])
+
+
+def test_a_limit_of_steps_is_that_of_the_program():
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    seen = []
+    model = lk.VAE(1, (3,), batch_size=16, family="normal")
+    model.fit(X, callbacks=(StepLimit(9), lambda event: seen.append(event.step)))
+    same = lk.VAE(1, (3,), batch_size=16, family="normal")
+    same.fit(X, callbacks=lambda event: event.step >= 9)  # known when it has run
+    assert int(np.max(model.phi_.solution.status.steps)) == max(seen) < 20
+    np.testing.assert_allclose(model.transform(X), same.transform(X), rtol=1e-5)
+    shared = lk.VAE(1, (3,), max_iter=2, early_stopping=False, family="normal")
+    alone = clone(shared).fit(X).transform(X)
+    mesh = jax.make_mesh((1,), ("rows",))
+    np.testing.assert_allclose(
+        shared.fit(X, mesh=mesh).transform(X), alone, rtol=1e-5, atol=1e-6
+    )
 
 
 @pytest.mark.slow

@@ -22,7 +22,12 @@ from likely.layers import (
     output_size,
 )
 from likely.layers.composition.chain import Pointwise
-from likely.layers.convolution import convolution, correlation, transposed
+from likely.layers.convolution import (
+    convolution,
+    correlation,
+    correlation_cpu,
+    transposed,
+)
 from likely.layers.convolution.pooling import max_pool, plain_max_pool
 from likely.layers.convolution.sliding import (
     SlidingWindow,
@@ -146,6 +151,31 @@ def test_transposed_convolution_is_the_adjoint(name, rng):
         seen = correlation.correlate(*convolution.as_images(u, f, window))
         back, forth = (spread[:, :, 0], seen[:, :, 0]) if one else (spread, seen)
         np.testing.assert_allclose((back * u).sum(), (x * forth).sum(), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "size", "stride", "pads"),
+    [
+        ((14, 14), (4, 4), (2, 2), ((1, 1), (1, 1))),
+        ((15, 13), (4, 2), (2, 1), ((1, 0), (0, 2))),
+        ((11, 9), (6, 4), (3, 2), ((0, 0), (3, 1))),
+        ((13, 12), (4, 4), (2, 4), ((2, 3), (0, 0))),  # some positions in no window
+    ],
+)
+def test_phases_of_a_stride_are_channels_of_one_convolution(
+    inputs, size, stride, pads, rng
+):
+    """Filters of several strides, with as many channels as make it worth while."""
+    with float64():
+        window = SlidingWindow(inputs, size, stride, pads, (1, 1), 1)
+        f = jnp.asarray(rng.normal(size=(*size, 40, 3)))
+        y = jnp.asarray(rng.normal(size=(2, *window.output_size, 3)))
+        assert correlation_cpu._has_phases(window)
+        found = correlation_cpu._phases_as_channels(y, f, window)
+        np.testing.assert_allclose(found, plain_transposed(y, f, window), atol=1e-12)
+        np.testing.assert_allclose(
+            correlation_cpu.correlate_transposed(y, f, window), found, atol=1e-12
+        )
 
 
 def test_the_three_maps_are_each_others_derivatives(rng):

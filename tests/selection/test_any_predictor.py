@@ -247,9 +247,9 @@ def test_a_grid_of_a_pipeline_on_a_frame():
 def test_values_of_any_type_are_not_changed():
     inner = linear_model.Ridge(5.0)
     model = lk.CountTarget(linear_model.LinearRegression(), family="poisson")
-    grid = {"regressor": [inner, lk.KNeighborsRegressor()], "folds": np.array([2])}
+    grid = {"regressor": [inner, lk.KNeighborsRegressor()], "cv": np.array([2])}
     found = lk.cross_validate(model, X, Y["counts"], grid=grid, cv=2)
-    assert found.params[0] == {"regressor": inner, "folds": 2}
+    assert found.params[0] == {"regressor": inner, "cv": 2}
     assert not hasattr(inner, "coef_")
     assert found.nll.shape == (2, 2)
 

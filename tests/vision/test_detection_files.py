@@ -93,6 +93,11 @@ FAULTS = {
         lambda c: c["annotations"][0].update(image_id=99),
         "image 99, which is not listed",
     ),
+    "an id that is a list": (
+        lambda c: c["annotations"][0].update(image_id=[1]),
+        r"image \[1\], which is not listed",
+    ),
+    "a number beyond all": (set_box([10**400, 2, 3, 3]), "no bbox of four numbers"),
     "no file": (
         lambda c: c["images"][1].update(file_name="gone.png"),
         "gone.png.*does not exist",
@@ -110,8 +115,8 @@ def test_a_fault_names_the_file_and_can_be_skipped(folder, scenes, name):
     found = data.read_coco(
         folder / "boxes.json", folder / "JPEGImages", problems="skip"
     )
-    (note,) = found.notes
-    assert str(caught.value) == note
+    assert str(caught.value) == found.notes[0]
+    assert len(found.notes) == (2 if name == "no file" else 1)  # 1.png is not listed
     total = sum(map(len, scenes.boxes))
     lost = {"no file": len(scenes.boxes[1]), "partly outside": 0}.get(name, 1)
     assert sum(map(len, found.boxes)) == total - lost
@@ -201,6 +206,58 @@ def test_images_of_different_sizes_are_a_list(folder):
     assert found.images[4].shape == (8, 12, 3)
     np.testing.assert_allclose(found.boxes[4], [[0, 0, 12, 8]])
     assert len(found.rows([4, 0]).images) == 2
+
+
+def test_an_image_that_is_listed_twice_is_read_once(folder):
+    change_coco(folder, lambda c: c["images"].append(c["images"][0]))
+    given = folder / "boxes.json", folder / "JPEGImages"
+    with pytest.raises(data.TableError, match="boxes.json.*lists image 10 twice"):
+        data.read_coco(*given)
+    assert len(data.read_coco(*given, problems="skip")) == 4
+
+
+@pytest.mark.parametrize("categories", [None, [{"id": [1], "name": "x"}], [{}]])
+def test_categories_may_be_anything_or_absent(folder, categories):
+    """They only name the labels; what they do not name is refused with its number."""
+    change_coco(folder, lambda c: c.update(categories=categories))
+    given = folder / "boxes.json", folder / "JPEGImages"
+    found = data.read_coco(*given, problems="skip")
+    if categories is None:
+        assert sum(map(len, found.boxes)) > 0
+    else:
+        assert "annotation 0 has the category" in found.notes[0]
+
+
+@pytest.mark.parametrize("where", ["boxes.json", "Annotations", "labels"])
+def test_files_that_nothing_refers_to_are_named(folder, where):
+    Image.fromarray(np.zeros((8, 8), np.uint8)).save(folder / "JPEGImages/more.png")
+    (folder / "labels" / "orphan.txt").write_text("1 0.5 0.5 1 1\n")
+    found = data.read_boxes(folder / "JPEGImages", folder / where)
+    assert any("more.png" in note for note in found.notes)
+    if where == "labels":
+        assert "1 not used, since they belong to no image: orphan.txt" in "".join(
+            found.notes
+        )
+
+
+def test_levels_of_sixteen_bits_are_not_lost(folder):
+    levels = np.arange(64, dtype=np.uint16).reshape(8, 8) * 1000
+    Image.fromarray(levels).save(folder / "JPEGImages" / "0.png")
+    found = data.read_coco(
+        folder / "boxes.json", folder / "JPEGImages", problems="skip"
+    )
+    np.testing.assert_allclose(found.images[0] * 65535, levels, atol=0.01)
+    assert found.images[1].dtype == np.uint8
+    wild = np.full((8, 8), 3.0, np.float32)
+    Image.fromarray(wild).save(folder / "JPEGImages" / "0.tif")
+    with pytest.raises(data.TableError, match="0.tif.*levels outside of 0 to 1"):
+        data.read_yolo(folder / "JPEGImages", folder / "labels")
+
+
+def test_names_of_classes_that_cannot_be_read_are_named(folder):
+    (folder / "labels" / "classes.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(data.TableError, match="classes.txt.*cannot be read"):
+        data.read_yolo(folder / "JPEGImages", folder / "labels")
 
 
 def test_what_is_no_format_is_refused(folder, tmp_path):

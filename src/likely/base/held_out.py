@@ -8,21 +8,25 @@ are their rows assigned one by one.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
+from scipy.sparse import issparse
 
 N_PARTS = 5
 OFTEN = 2.0 * N_PARTS
 """The weight of equal inputs from which on they are assigned one by one."""
 ROWS_THAT_SUFFICE = 30.0
 """Rows held out from which on their errors alone say what errors are like."""
+MAX_COMPARED_COLUMNS = 256
+"""Columns by which rows are compared; of more, some that are evenly spaced."""
 MAX_ROWS_FOR_PARTS = 2000
 """Rows up to which every part is held out in turn; of more rows one part says enough."""
 
 
 def held_out_shares(
-    X: Float[np.ndarray, "n d"],
+    X: Any,
     y: Float[np.ndarray, " n"],
     w: Float[np.ndarray, " n"],
     n_parts: int = N_PARTS,
@@ -30,12 +34,13 @@ def held_out_shares(
     """The share of each row's weight that each part holds out; the parts sum to 1.
 
     Args:
-        X: inputs of rows that all have weight; NaN is a value like others.
+        X: (n, d) inputs of rows that all have weight, maybe a sparse matrix; NaN is a
+            value like others.
         y: their targets.
         w: their weights.
         n_parts: the number of parts.
     """
-    inputs = _hash(map(_ranks, X.T), len(X))
+    inputs = _input_hashes(X)
     group, weight = _groups(inputs, w)
     recurs = weight >= OFTEN
     rank = np.cumsum(~recurs) - 1  # among those that are held out together
@@ -73,7 +78,7 @@ def unseen_with_twins(
 
 
 def fit_parts(
-    X: Float[np.ndarray, "n d"],
+    X: Any,
     y: Float[np.ndarray, " n"],
     w: Float[np.ndarray, " n"],
     max_rows: int = MAX_ROWS_FOR_PARTS,
@@ -88,12 +93,37 @@ def fit_parts(
     return [part for part in shares if part.any() and (part < 1).any()]
 
 
+def _input_hashes(X: Any) -> Shaped[np.ndarray, " n"]:
+    """A number of 64 bits for the ranks in each row, the same for equal rows."""
+    n, d = X.shape
+    if issparse(X):  # zeros add nothing
+        by_column = np.lexsort((X.data, X.indices))
+        column, value = X.indices[by_column], X.data[by_column]
+        new = np.r_[True, (np.diff(column) != 0) | (np.diff(value) != 0)]
+        first = np.searchsorted(column, column)
+        rank = np.cumsum(new)
+        parts = np.empty(X.nnz, np.uint64)
+        own = (rank - rank[first] + 1).astype(np.uint64)
+        parts[by_column] = _mixed(_of_column(column), own)
+        sums = np.r_[np.zeros(1, np.uint64), np.cumsum(parts)]
+        return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
+    some = np.arange(d)
+    if d > MAX_COMPARED_COLUMNS:
+        some = np.linspace(0, d - 1, MAX_COMPARED_COLUMNS).astype(int)
+    return _hash((_ranks(X[:, j]) for j in some), n)
+
+
 def _hash(columns: Iterable[np.ndarray], n: int) -> Shaped[np.ndarray, " n"]:
     """A number of 64 bits for the contents of each of n rows."""
     found = np.zeros(n, np.uint64)
     for column in columns:
         found = _mixed(found, column)
     return found
+
+
+def _of_column(column: np.ndarray) -> np.ndarray:
+    """A number for each column, from its place."""
+    return _mixed(np.zeros(len(column), np.uint64), column.astype(np.uint64))
 
 
 def _mixed(found: np.ndarray, column: np.ndarray) -> np.ndarray:

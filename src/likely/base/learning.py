@@ -141,8 +141,13 @@ def _eta(learner: Learner, phi: PyTree, X: Any) -> Array:
 
 def learn(learner: Learner, key: Key, hyper: dict[str, Any], batch: Batch) -> PyTree:
     """φ as NumPy arrays, in float64, from rows of any number."""
-    with float64():
+    with float64(_work(batch)):
         return to_numpy(_learn_padded(learner, key, hyper, batch))
+
+
+def _work(batch: Batch, fits: int = 1) -> float:
+    """Products of two numbers in a step of Newton's method, of so many fits."""
+    return fits * float(len(batch.w)) * _width(batch.x) ** 2
 
 
 def _learn_padded(learner: Learner, key: Key, hyper: dict[str, Any], batch: Batch):
@@ -167,7 +172,7 @@ def _pad_columns(X: np.ndarray) -> np.ndarray:
 
 def eta_of(learner: Learner, phi: PyTree, X: Any) -> np.ndarray:
     """η of each row, compiled once for each learner and size class."""
-    with float64():
+    with float64(work=0.0):
         return np.asarray(_eta(learner, phi, pad_rows(X)))[: len(X)]
 
 
@@ -241,7 +246,8 @@ def held_out_fits(
     held_out = 1 - train if held_out is None else held_out
     if problem.train is not None:
         return problem.train(problem, key, hypers, train, held_out)
-    with float64():
+    settings = max((len(v) for v in hypers.values()), default=1)
+    with float64(_work(problem.batch, settings * len(train))):
         folds = Folds(train, held_out)
         if problem.relearn is None:
             quick = None if judged else _quick_fits(problem, hypers, folds)
@@ -367,6 +373,9 @@ def _quick_fits(problem: Problem, hypers, folds: Folds) -> PyTree | None:
         return None
     if not _partition(folds):
         return None
+    quick = learner.leave_out_on_host(dict(hypers), problem.batch, folds.train)
+    if quick is not None:
+        return to_numpy(quick)
     parts = held_out_rows(problem.batch, folds.held_out)
     with threads_for(_width(parts.x)):
         return to_numpy(_leave_out_phi(learner, dict(hypers), parts))

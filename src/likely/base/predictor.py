@@ -190,17 +190,24 @@ class Predictor(BaseEstimator, ABC):
 
     def _rows(self, X: Any, y: Any, sample_weight: Any = None) -> Rows:
         """Checked rows of a fit, y as numbers; a classifier gets its `classes_`."""
-        rows = check_rows(self, X, y, sample_weight)
+        rows = check_rows(self, X, y, sample_weight, sparse=self._takes_sparse)
         if not self._predicts_classes:
             return rows._replace(y=check_numbers(self, rows.y))
         self.classes_, codes = encode_labels(rows.y)
         return rows._replace(y=codes)
 
-    def _inputs(self, X: Any) -> np.ndarray:
+    def _inputs(self, X: Any) -> Any:
         """Checked inputs to predict from."""
-        return check_inputs(self, X, allow_nan=self._allows_missing)
+        return check_inputs(
+            self, X, allow_nan=self._allows_missing, sparse=self._takes_sparse
+        )
 
     # Defaults that may be replaced -----------------------------------------------------
+
+    @property
+    def _takes_sparse(self) -> bool:
+        """Whether a large sparse matrix is taken as it is, and not made dense."""
+        return False
 
     @property
     def _predicts_classes(self) -> bool:

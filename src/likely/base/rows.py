@@ -14,6 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from likely.core.checks import InputError, check_finite, check_weights
 from likely.typing import Batch
 
+MIN_SPARSE_SIZE = 200_000
+"""Numbers, zeros among them, from which a sparse matrix is kept as it is."""
+MAX_DENSITY = 0.1
+"""The share of numbers that are not 0 up to which products are quicker without zeros."""
+
 
 class Rows(NamedTuple):
     """Inputs, targets and weights that were checked."""
@@ -43,8 +48,22 @@ def dense(X: Any) -> Any:
     return X.toarray() if issparse(X) else X
 
 
+def keep_sparse(X: Any) -> bool:
+    """Whether a sparse matrix is worth keeping: large, and zero almost everywhere."""
+    if not issparse(X) or X.ndim != 2:
+        return False
+    size = X.shape[0] * X.shape[1]
+    return size >= MIN_SPARSE_SIZE and X.nnz <= MAX_DENSITY * size
+
+
 def check_rows(
-    estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, reset: bool = True
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    reset: bool = True,
+    sparse: bool = False,
 ) -> Rows:
     """The rows of a fit; absent ones hold what a present one holds.
 
@@ -57,26 +76,34 @@ def check_rows(
         y: (n,) or (n, q) targets.
         sample_weight: how often each row counts, or None.
         reset: whether these rows decide what the columns are.
+        sparse: whether a large sparse matrix may stay what it is.
     """
+    sparse = sparse and keep_sparse(X)
     tags = get_tags(estimator)
     if sample_weight is not None:
         y = fill_absent_targets(y, np.asarray(sample_weight))
     X, y = validate_data(
         estimator,
-        dense(X),
+        X if sparse else dense(X),
         y,
         reset=reset,
         dtype=np.float64,
+        accept_sparse="csr" if sparse else False,
         ensure_all_finite=False,
         multi_output=tags.target_tags.multi_output,
     )
-    w = weights_of(sample_weight, len(X))
+    w = weights_of(sample_weight, X.shape[0])
+    if sparse:
+        X = _checked_csr(X, w, getattr(estimator, "feature_names_in_", None))
+        return Rows(X, y, w)
     if not tags.input_tags.allow_nan:
         check_finite("X", X, w, names=getattr(estimator, "feature_names_in_", None))
     return Rows(_filled(X, w), y, w)
 
 
-def check_inputs(estimator: Any, X: Any, *, allow_nan: bool = False) -> np.ndarray:
+def check_inputs(
+    estimator: Any, X: Any, *, allow_nan: bool = False, sparse: bool = False
+) -> Any:
     """Inputs to predict from, checked against those of the fit.
 
     A plain array of the right shape skips scikit-learn's checks, which take longer than
@@ -86,6 +113,7 @@ def check_inputs(estimator: Any, X: Any, *, allow_nan: bool = False) -> np.ndarr
         estimator: the fitted one.
         X: (n, d) inputs.
         allow_nan: whether values may be missing.
+        sparse: whether a large sparse matrix may stay what it is.
     """
     fitted = vars(estimator)
     plain = (
@@ -99,9 +127,17 @@ def check_inputs(estimator: Any, X: Any, *, allow_nan: bool = False) -> np.ndarr
     if not plain:
         check_is_fitted(estimator)
         check: Any = validate_data
+        sparse = sparse and keep_sparse(X)
         X = check(
-            estimator, dense(X), reset=False, dtype=np.float64, ensure_all_finite=False
+            estimator,
+            X if sparse else dense(X),
+            reset=False,
+            dtype=np.float64,
+            accept_sparse="csr" if sparse else False,
+            ensure_all_finite=False,
         )
+        if sparse:
+            return _checked_csr(X, np.ones(X.shape[0]), fitted.get("feature_names_in_"))
     if not allow_nan:
         check_finite("X", X, names=fitted.get("feature_names_in_"))
     return X
@@ -139,6 +175,20 @@ def check_numbers(estimator: Any, y: Any) -> np.ndarray:
             f"y contains {found} (row {row}); remove the row, or give it weight 0."
         )
     return numbers
+
+
+def _checked_csr(X: Any, w: np.ndarray, names: Any) -> Any:
+    """The matrix without duplicates, absent rows copies of a present one."""
+    absent = w == 0
+    if absent.any():
+        X = X[np.where(absent, np.argmin(absent), np.arange(len(w)))]
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if not np.isfinite(X.data).all():
+        row = int(np.searchsorted(X.indptr, np.argmin(np.isfinite(X.data)), "right"))
+        check_finite("X", X[: max(row, 1)].toarray(), names=names)
+    return X
 
 
 def _filled(X: np.ndarray, w: np.ndarray) -> np.ndarray:

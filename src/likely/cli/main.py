@@ -302,6 +302,39 @@ def doctor(as_json: Json = False) -> None:
         _fail(1, "the self-test failed; reinstall jax and jaxlib.")
 
 
+@app.command()
+def bench(
+    *,
+    only: Annotated[
+        str,
+        typer.Option(
+            help="Jobs, separated by commas [all]: ridge, logistic, hundred, poisson, glm, "
+            "search, conformal, boosting, network."
+        ),
+    ] = "",
+    minutes: Annotated[
+        float, typer.Option(help="No further comparison begins after so many.")
+    ] = 5.0,
+    size: Annotated[
+        float, typer.Option(help="Share of the rows of each table, such as 0.1.")
+    ] = 1.0,
+    out: Out = Path("likely-bench"),
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Measure this machine against scikit-learn and the other peers that are installed."""
+    _check_free(out, force)
+    names = [name.strip() for name in only.split(",")]
+    with _errors_as_sentences():
+        from likely.cli.bench import PAGE, bench_with_progress
+
+        jobs = tuple(filter(None, names))
+        found = bench_with_progress(jobs, out, minutes=minutes, size=size)
+    _print(found.to_dict(), found.table or [{"job": "none"}], as_json)
+    if not as_json:
+        _print_lines(*found.sentences, f"the page: {out / PAGE}")
+
+
 def _pairs(kinds: list[str]) -> dict[str, str]:
     """COLUMN=KIND options as a dictionary."""
     found = {}

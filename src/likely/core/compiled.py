@@ -2,14 +2,17 @@
 
 What numba compiles is kept in this user's cache folder (`core.cache`), in a folder named
 after numba and the text of all files beside the kernel's, so that a change of any of them
-compiles anew. A kernel has one signature: it is compiled once, when its module is
-first imported, and never again for another kind of array.
+compiles anew; a line on the terminal says when that happens. A kernel has one signature:
+it is compiled once, when its module is first imported, and never again for another kind
+of array.
 """
 
 import hashlib
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,11 @@ from numba import njit, types
 from likely.core.cache import private_folder
 
 _config: Any = numba.config
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+}
 
 
 @contextmanager
@@ -51,10 +58,33 @@ def kernel(signature: Any, **options: Any) -> Callable:
     """Compile a function for this signature, or fetch it from the cache."""
 
     def compile_function(function: Callable) -> Callable:
-        with _private_cache(Path(inspect.getfile(function)).parent) as keep:
+        folder = Path(inspect.getfile(function)).parent
+        with _private_cache(folder) as keep:
+            if not _is_kept(function):
+                _announce(folder.name)
             return njit(signature, cache=keep, **OPTIONS, **options)(function)
 
     return compile_function
+
+
+def _is_kept(function: Callable) -> bool:
+    """Whether the cache holds a program for the kernel."""
+    if not _config.CACHE_DIR:
+        return False
+    module = Path(inspect.getfile(function)).stem
+    name = f"{module}.{function.__qualname__}-*.nbi"
+    return any(Path(_config.CACHE_DIR).rglob(name))
+
+
+@cache
+def _announce(room: str) -> None:
+    """Say on a terminal, or in a notebook, that the first use compiles; once a room."""
+    if sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        print(
+            f"likely compiles its kernels for {room}, which takes some seconds once; "
+            "later runs find them in a cache.",
+            file=sys.stderr,
+        )
 
 
 def const(dtype: Any, ndim: int) -> types.Array:
@@ -62,5 +92,10 @@ def const(dtype: Any, ndim: int) -> types.Array:
     return types.Array(dtype, ndim, "C", readonly=True)
 
 
-inner = njit(**OPTIONS)
-"""Compile a function that kernels call; it becomes a part of each of them."""
+PART: dict[str, Any] = OPTIONS | {"no_cpython_wrapper": True}
+inner = njit(**PART)
+"""Compile a function that kernels call; it becomes a part of each of them.
+
+It cannot be called from Python: what would make that possible takes a tenth of the time
+of compiling.
+"""

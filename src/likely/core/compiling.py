@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast
 import equinox as eqx
 import jax
 
+from likely.core.devices import is_on_cpu
 from likely.core.forks import check_not_forked
 
 F = TypeVar("F", bound=Callable)
@@ -29,22 +30,20 @@ def lean_jit(function: F, *, low: bool = False) -> F:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         check_not_forked()
-        return _compiled(function, low)(*args, **kwargs)
+        return _compiled(function, low, is_on_cpu())(*args, **kwargs)
 
     return cast(F, call)
 
 
 @cache
-def _compiled(function: Callable, low: bool) -> Callable:
+def _compiled(function: Callable, low: bool, cpu: bool) -> Callable:
     jit: Any = eqx.filter_jit
-    return jit(function, compiler_options=_options(low))
+    return jit(function, compiler_options=_options(low) if cpu else None)
 
 
 @cache
 def _options(low: bool = False) -> dict[str, Any] | None:
     """The options, or None where this compiler does not know them."""
-    if jax.default_backend() != "cpu":
-        return None
     options = FAST_COMPILE_OPTIONS | (LOW_LEVEL if low else {})
     try:
         jax.jit(lambda: 0, compiler_options=options).lower().compile()

@@ -1,26 +1,36 @@
 """Precision by scope: float64 where statistics are reported, float32 for networks.
 
 `with float64():` makes every JAX operation inside it double precision and leaves
-the rest of the process alone. A JAX array that leaves the scope can silently
-become float32 later, so results cross the boundary as NumPy arrays.
+the rest of the process alone. Where an accelerator is the default device, a scope that
+knows its work uses the CPU for small problems (`core.devices`). A JAX array that leaves the
+scope can silently become float32 later, so results cross the boundary as NumPy arrays.
 """
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import PyTree
 
+from likely.core.devices import placed
 from likely.core.forks import check_not_forked
 from likely.core.programs import forget_programs
 
 
-def float64() -> AbstractContextManager:
-    """The double-precision scope, for this thread only."""
+@contextmanager
+def float64(work: float | None = None) -> Iterator[None]:
+    """The double-precision scope, for this thread only.
+
+    Args:
+        work: products of two numbers in a step; where it is small the scope is on the CPU
+            (see `core.devices`). None leaves the device as it is.
+    """
     check_not_forked()
     forget_programs()
-    return jax.enable_x64(True)
+    with nullcontext() if work is None else placed(work), jax.enable_x64(True):
+        yield
 
 
 def precision_of(tree: PyTree) -> AbstractContextManager:

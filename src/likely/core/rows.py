@@ -52,10 +52,10 @@ def pad(batch: Batch, size: int | None = None) -> Batch:
     return Batch(jax.tree.map(grow, batch.x), jax.tree.map(grow, batch.y), w)
 
 
-def pad_rows(X: PyTree) -> PyTree:
-    """Inputs alone, padded to their size class with copies of the first row."""
+def pad_rows(X: PyTree, size: int | None = None) -> PyTree:
+    """Inputs alone, padded to `size` (default: their size class) with copies of the first row."""
     n = len(jax.tree.leaves(X)[0])
-    return pad(Batch(X, None, np.ones(n))).x
+    return pad(Batch(X, None, np.ones(n)), size).x
 
 
 def fill_absent(batch: Batch) -> Batch:

@@ -11,7 +11,7 @@ from threadpoolctl import ThreadpoolController
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
-MAX_LONE_COLUMNS = 512
+MAX_LONE_COLUMNS = 1024
 """Columns up to which a matrix is decomposed by one thread."""
 
 

@@ -29,31 +29,61 @@ def _prose(text: str) -> str:
 
 
 def iris() -> Dataset:
-    """150 flowers of three kinds, four lengths each (Fisher 1936)."""
+    """150 flowers of three kinds, four lengths each (Fisher 1936).
+
+    Examples:
+        >>> lk.data.iris().X.shape
+        (150, 4)
+    """
     return _bundled("iris")
 
 
 def wine() -> Dataset:
-    """178 wines of three growers, 13 chemical measurements each."""
+    """178 wines of three growers, 13 chemical measurements each.
+
+    Examples:
+        >>> lk.data.wine().X.shape
+        (178, 13)
+    """
     return _bundled("wine")
 
 
 def breast_cancer() -> Dataset:
-    """569 tumours, malignant or benign, 30 measurements each."""
+    """569 tumours, malignant or benign, 30 measurements each.
+
+    Examples:
+        >>> lk.data.breast_cancer().X.shape
+        (569, 30)
+    """
     return _bundled("breast_cancer")
 
 
 def digits() -> Dataset:
-    """1797 handwritten digits of 8 × 8 pixels, 0 to 16, as rows of 64."""
+    """1797 handwritten digits of 8 × 8 pixels, 0 to 16, as rows of 64.
+
+    Examples:
+        >>> lk.data.digits().X.shape
+        (1797, 64)
+    """
     names = tuple(f"pixel_{i}_{j}" for i in range(8) for j in range(8))
     return dataclasses.replace(_bundled("digits"), names=names)
 
 
 def diabetes() -> Dataset:
-    """442 patients, ten measurements, the progression of diabetes a year later."""
+    """442 patients, ten measurements, the progression of diabetes a year later.
+
+    Examples:
+        >>> lk.data.diabetes().X.shape
+        (442, 10)
+    """
     return dataclasses.replace(_bundled("diabetes"), target_names=("progression",))
 
 
 def linnerud() -> Dataset:
-    """20 men, three exercises, three measures of the body: y has three columns."""
+    """20 men, three exercises, three measures of the body: y has three columns.
+
+    Examples:
+        >>> lk.data.linnerud().y.shape
+        (20, 3)
+    """
     return _bundled("linnerud")

@@ -18,7 +18,12 @@ PLANE = ("x", "y")
 
 
 def moons(n: int = 200, *, noise: float = 0.1, random_state: Any = None) -> Dataset:
-    """Two interleaving half circles."""
+    """Two interleaving half circles.
+
+    Examples:
+        >>> lk.data.moons(100, random_state=0).X.shape
+        (100, 2)
+    """
     rng = generator(random_state)
     y = _classes(n, 2)
     t = rng.uniform(0, np.pi, n)
@@ -38,6 +43,10 @@ def rings(
 
     With normal noise of standard deviation s, the density at distance ρ from the
     centre is $p(x \mid r) \propto e^{-(ρ^2 + r^2) / 2s^2} I_0(ρ r / s^2)$.
+
+    Examples:
+        >>> lk.data.rings(100, random_state=0).X.shape
+        (100, 2)
     """
     rng = generator(random_state)
     r = np.asarray(radii, float)
@@ -63,7 +72,12 @@ def spirals(
     noise: float = 0.02,
     random_state: Any = None,
 ) -> Dataset:
-    """Arms that wind around each other, from the centre to radius 1."""
+    """Arms that wind around each other, from the centre to radius 1.
+
+    Examples:
+        >>> lk.data.spirals(100, random_state=0).X.shape
+        (100, 2)
+    """
     rng = generator(random_state)
     y = _classes(n, classes)
     r = np.sqrt(rng.uniform(0.01, 1.0, n))
@@ -91,6 +105,10 @@ def disc(
         extent: half the side of the square.
         flip: the probability that a label is wrong.
         random_state: seed or NumPy generator.
+
+    Examples:
+        >>> np.unique(lk.data.disc(100, random_state=0).y)
+        array([0, 1])
     """
     rng = generator(random_state)
 
@@ -116,7 +134,12 @@ def mixture(
     std: float | Numbers = 1.0,
     random_state: Any = None,
 ) -> Dataset:
-    r"""A mixture of normals, $\sum_k π_k N(μ_k, σ_k^2 I)$; y is the component of each row."""
+    r"""A mixture of normals, $\sum_k π_k N(μ_k, σ_k^2 I)$; y is the component of each row.
+
+    Examples:
+        >>> lk.data.mixture(100, random_state=0).X.shape
+        (100, 2)
+    """
     rng = generator(random_state)
     mu = np.asarray(means, float)
     k, d = mu.shape
@@ -150,6 +173,10 @@ def separable(
 
     Maximum likelihood has no finite answer here: a linear classifier gains by growing
     without bound.
+
+    Examples:
+        >>> lk.data.separable(100, random_state=0).X.shape
+        (100, 2)
     """
     rng = generator(random_state)
     v = rng.normal(size=d)
@@ -169,6 +196,10 @@ def inseparable(
 
     The best possible classifier is linear, $P(1 \mid x) = σ(δ\, x_1)$, and errs with
     probability $Φ(-δ/2)$.
+
+    Examples:
+        >>> lk.data.inseparable(100, random_state=0).X.shape
+        (100, 2)
     """
     rng = generator(random_state)
     y = _classes(n, 2)

@@ -32,6 +32,10 @@ def linear(
         coefficients: β; by default 1, −2, 3, ...
         intercept: b.
         random_state: seed or NumPy generator.
+
+    Examples:
+        >>> lk.data.linear(100, 3, random_state=0).X.shape
+        (100, 3)
     """
     rng = generator(random_state)
     beta = _alternating(d) if coefficients is None else np.asarray(coefficients, float)
@@ -71,6 +75,10 @@ def curve(
         noise: σ, a number or a function of x.
         interval: where x lies.
         random_state: seed or NumPy generator.
+
+    Examples:
+        >>> lk.data.curve(50, random_state=0).X.shape
+        (50, 1)
     """
     rng = generator(random_state)
 
@@ -95,7 +103,12 @@ def polynomial(
     interval: tuple[float, float] = (-1.0, 1.0),
     random_state: Any = None,
 ) -> Dataset:
-    r"""A polynomial with noise, $y = \sum_j β_j x^j + σε$, lowest power first."""
+    r"""A polynomial with noise, $y = \sum_j β_j x^j + σε$, lowest power first.
+
+    Examples:
+        >>> lk.data.polynomial(50, random_state=0).X.shape
+        (50, 1)
+    """
     beta = np.asarray(coefficients, float)
     made = curve(
         n,
@@ -112,7 +125,12 @@ def polynomial(
 def heteroscedastic(
     n: int = 200, *, low: float = 0.05, high: float = 0.5, random_state: Any = None
 ) -> Dataset:
-    """A sine curve, sin 2πx, with noise whose standard deviation grows from `low` to `high`."""
+    """A sine curve, sin 2πx, with noise whose standard deviation grows from `low` to `high`.
+
+    Examples:
+        >>> lk.data.heteroscedastic(100, random_state=0).X.shape
+        (100, 1)
+    """
     made = curve(n, noise=lambda x: low + (high - low) * x, random_state=random_state)
     return dataclasses.replace(made, description="A curve whose noise grows")
 
@@ -124,7 +142,12 @@ def counts(
     intercept: float = 1.0,
     random_state: Any = None,
 ) -> Dataset:
-    r"""Poisson counts with $\log λ = x·β + b$ and standard normal x."""
+    r"""Poisson counts with $\log λ = x·β + b$ and standard normal x.
+
+    Examples:
+        >>> bool((lk.data.counts(100, random_state=0).y >= 0).all())
+        True
+    """
     rng = generator(random_state)
     beta = np.asarray(coefficients, float)
 
@@ -150,6 +173,10 @@ def correlated(
 
     $\operatorname{cov}(x_i, x_j) = ρ^{|i-j|}$; the first `nonzero` coefficients are
     1, −2, 3, ..., the others 0.
+
+    Examples:
+        >>> lk.data.correlated(100, 10, random_state=0).X.shape
+        (100, 10)
     """
     if not -1 < rho < 1:
         raise InputError(f"rho is {rho}; a correlation lies between -1 and 1.")

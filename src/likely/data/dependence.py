@@ -33,6 +33,10 @@ def couples(
         mean: μ.
         std: σ.
         random_state: seed or NumPy generator.
+
+    Examples:
+        >>> lk.data.couples(10, random_state=0).X.shape
+        (20, 1)
     """
     if not 0 <= correlation <= 1:
         raise InputError(f"correlation is {correlation}; give a number from 0 to 1.")
@@ -68,6 +72,10 @@ def drift(
         change: c, by how much the slope grows from the first row to the last.
         noise: σ.
         random_state: seed or NumPy generator.
+
+    Examples:
+        >>> lk.data.drift(100, random_state=0).X.shape
+        (100, 2)
     """
     rng = generator(random_state)
     time = np.arange(n) / max(n - 1, 1)
@@ -91,6 +99,10 @@ def biased(n: int = 200, *, strength: float = 1.0, random_state: Any = None) -> 
         n: rows.
         strength: s; 0 is a fair sample.
         random_state: seed or NumPy generator.
+
+    Examples:
+        >>> lk.data.biased(100, random_state=0).y.shape
+        (100,)
     """
     rng = generator(random_state)
     y = strength + rng.normal(size=n)

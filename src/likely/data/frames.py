@@ -28,6 +28,10 @@ def to_arrow(frame: Any, text: Collection[str] = ()) -> pa.Table:
         frame: a pandas, polars or Arrow frame, a `TableFile`, a dictionary of columns,
             or a two-dimensional array.
         text: columns whose Python objects are text, also where they are of one type.
+
+    Examples:
+        >>> lk.data.to_arrow({"a": [1, 2], "b": ["x", "y"]}).column_names
+        ['a', 'b']
     """
     if is_file(frame):
         return frame.read()

@@ -30,7 +30,12 @@ SETS: dict[str, Callable[..., Any]] = {
 
 
 def names() -> dict[str, str]:
-    """The names of all data sets, each with its first sentence."""
+    """The names of all data sets, each with its first sentence.
+
+    Examples:
+        >>> "diabetes" in lk.data.names()
+        True
+    """
     return {
         name: (make.__doc__ or "").strip().partition("\n")[0]
         for name, make in SETS.items()
@@ -43,6 +48,10 @@ def load(name: str, **options: Any) -> Any:
     Args:
         name: one of `names()`.
         **options: what the function of that name takes: `n`, `random_state`, `path`, ...
+
+    Examples:
+        >>> lk.data.load("iris").X.shape
+        (150, 4)
     """
     if name not in SETS:
         raise InputError(f"there is no data set {name!r}; there are {', '.join(SETS)}.")

@@ -27,6 +27,10 @@ def signals(
         length: samples of each signal, at least 16.
         noise: standard deviation of the noise; shapes have height 1.
         random_state: seed or NumPy generator.
+
+    Examples:
+        >>> lk.data.signals(30, 64, random_state=0).X.shape
+        (30, 64)
     """
     if length < 16:
         raise InputError(f"length is {length}; shapes need at least 16 samples.")

@@ -73,6 +73,13 @@ def read_table(path: str | PathLike | bytes, **options: Any) -> pa.Table:
         table = data.read_table("houses.csv")
         data.Schema.infer(table)
         ```
+
+    Examples:
+        >>> from pathlib import Path
+        >>> rows = ("size,price", "80,200", "120,310")
+        >>> n = Path("houses.csv").write_text(chr(10).join(rows))
+        >>> lk.data.read_table("houses.csv").column_names
+        ['size', 'price']
     """
     return open_table(path, **options).read()
 

@@ -22,6 +22,10 @@ def adaptive_scores(probs: Any, u: Any = None) -> Float[np.ndarray, "n c"]:
     Args:
         probs: (n, c) probabilities.
         u: (n,) the random part of each row, between 0 and 1; all of it where None.
+
+    Examples:
+        >>> lk.evaluate.adaptive_scores(np.array([[0.7, 0.2, 0.1]])).round(2)
+        array([[0.7, 0.9, 1. ]])
     """
     probs = np.asarray(probs, np.float64)
     order = np.argsort(-probs, axis=1, kind="stable")
@@ -40,5 +44,9 @@ def adaptive_sets(probs: Any, q: float, u: Any = None) -> Bool[np.ndarray, "n c"
         probs: (n, c) probabilities.
         q: the radius of the scores of held-out rows.
         u: (n,) the random part of each row; without it the sets are the larger ones.
+
+    Examples:
+        >>> lk.evaluate.adaptive_sets(np.array([[0.7, 0.2, 0.1]]), 0.9)
+        array([[ True,  True, False]])
     """
     return adaptive_scores(probs, u) <= q

@@ -17,6 +17,10 @@ def random_folds(n: int, k: int, random_state: Any = None) -> Int[np.ndarray, " 
         n: rows, all of which count.
         k: folds.
         random_state: seed or NumPy generator.
+
+    Examples:
+        >>> np.bincount(lk.evaluate.random_folds(10, 5, 0))
+        array([2, 2, 2, 2, 2])
     """
     return generator_of(random_state).permutation(n) % k
 
@@ -29,6 +33,10 @@ def ordered_folds(n: int, k: int, *, classes: Any = None) -> Int[np.ndarray, " n
         k: folds.
         classes: (n,) the class of each row, of any type; the rows of each class are
             assigned in turn, so that every fold gets the same share of it.
+
+    Examples:
+        >>> lk.evaluate.ordered_folds(7, 3)
+        array([0, 1, 2, 0, 1, 2, 0])
     """
     if classes is None:
         return np.arange(n) % k
@@ -48,6 +56,11 @@ def early_stopping_split(
         rows: how many there are, or the indices of those that count.
         validation: the share of rows to stop by, above 0 and below 1; at least one row.
         random_state: seed, or sequence of seeds, or NumPy generator.
+
+    Examples:
+        >>> learn, watch = lk.evaluate.early_stopping_split(10, 0.2, 0)
+        >>> print(len(learn), len(watch))
+        8 2
     """
     if not 0 < validation < 1:
         raise InputError(

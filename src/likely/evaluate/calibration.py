@@ -47,6 +47,12 @@ def reliability(
         w: how often each row counts.
         bins: how many bins of confidence.
         equal: "width", bins of equal width, or "weight", bins of equal weight.
+
+    Examples:
+        >>> probs = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.6, 0.4]])
+        >>> found = lk.evaluate.reliability(np.array([0, 1, 1, 0]), probs, bins=2)
+        >>> print(found.confidence, found.frequency)
+        [0.75] [0.75]
     """
     codes, probs, w = coded(codes, probs, w)
     right = (probs.argmax(1) == codes).astype(float)
@@ -64,6 +70,12 @@ def reliability_of_events(
         w: how often each row counts.
         bins: how many bins of probability.
         equal: "width", bins of equal width, or "weight", bins of equal weight.
+
+    Examples:
+        >>> p, happened = np.array([0.1, 0.2, 0.7, 0.9]), np.array([0, 0, 1, 1])
+        >>> found = lk.evaluate.reliability_of_events(happened, p, bins=2)
+        >>> print(found.confidence.round(2), found.frequency)
+        [0.15 0.8 ] [0. 1.]
     """
     happened, p, w = present(happened, p, w=w)
     bin_ = bin_numbers(p, w, bins, equal)

@@ -44,6 +44,12 @@ def top_label_error(
         n_resamples: resamples of the bootstrap; 0 for no interval.
         coverage: of the interval.
         random_state: seed or NumPy generator of the bootstrap.
+
+    Examples:
+        >>> p = np.linspace(0.01, 0.99, 200)
+        >>> probs, codes = np.stack([1 - p, p], axis=1), (np.arange(200) % 2 == 0).astype(int)
+        >>> round(lk.evaluate.top_label_error(codes, probs, n_resamples=20).value, 2)
+        0.25
     """
     codes, probs, w = coded(codes, probs, w)
     right = (probs.argmax(1) == codes).astype(float)
@@ -71,6 +77,12 @@ def classwise_error(
         n_resamples: resamples of the bootstrap; 0 for no interval.
         coverage: of the interval.
         random_state: seed or NumPy generator of the bootstrap.
+
+    Examples:
+        >>> p = np.linspace(0.01, 0.99, 200)
+        >>> probs, codes = np.stack([1 - p, p], axis=1), (np.arange(200) % 2 == 0).astype(int)
+        >>> round(lk.evaluate.classwise_error(codes, probs, n_resamples=20).value, 2)
+        0.25
     """
     codes, probs, w = coded(codes, probs, w)
     happened = (codes == np.arange(probs.shape[1])[:, None]).astype(float)
@@ -93,6 +105,12 @@ def event_error(
         n_resamples: resamples of the bootstrap; 0 for no interval.
         coverage: of the interval.
         random_state: seed or NumPy generator of the bootstrap.
+
+    Examples:
+        >>> p = np.linspace(0.05, 0.95, 100)
+        >>> found = lk.evaluate.event_error((p > 0.5).astype(int), p, n_resamples=20)
+        >>> round(found.value, 2)
+        0.23
     """
     happened, p, w = present(happened, p, w=w)
     cells = Cells.of("event", happened[None], p[None], w, bins=bins, equal=equal)

@@ -92,6 +92,11 @@ def paired_bootstrap(
         n_resamples: resamples of the rows.
         names: of the two models, for the verdict.
         random_state: seed or NumPy generator.
+
+    Examples:
+        >>> a = np.linspace(1, 2, 50)
+        >>> round(lk.evaluate.paired_bootstrap(a, a - 0.1).difference, 3)
+        0.1
     """
     _check_coverage(coverage)
     gap, w = _gaps(a, b, w)
@@ -137,6 +142,12 @@ def corrected_t_test(
             unless given.
         coverage: of the interval; a difference is shown where p is at most 1 − coverage.
         names: of the two models, for the verdict.
+
+    Examples:
+        >>> a = np.array([1.0, 1.2, 0.9, 1.1, 1.0])
+        >>> found = lk.evaluate.corrected_t_test(a, a - np.array([0.1, 0.2, 0.1, 0.2, 0.1]))
+        >>> round(found.difference, 2), round(found.p_value, 3)
+        (0.14, 0.019)
     """
     _check_coverage(coverage)
     folds = np.asarray(a).shape[-1] if np.ndim(a) else 0

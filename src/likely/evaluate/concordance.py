@@ -25,6 +25,11 @@ def concordance(time: Any, predicted: Any, event: Any = None, w: Any = None) -> 
         predicted: (n,) predicted times, or anything that is larger for longer times.
         event: (n,) whether the event happened; without it all did.
         w: (n,) how often each row counts.
+
+    Examples:
+        >>> time, predicted = np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])
+        >>> round(float(lk.evaluate.concordance(time, predicted)), 3)
+        0.667
     """
     time, predicted = np.asarray(time, float), np.asarray(predicted, float)
     n = len(time)

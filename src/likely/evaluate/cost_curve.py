@@ -63,6 +63,12 @@ def cost_curve(
         cost: (2, 2) the cost of deciding for class i where class j is true.
         w: how often each row counts.
         random_state: seed or NumPy generator of the two halves.
+
+    Examples:
+        >>> y, p = np.array([0, 0, 1, 1]), np.array([0.1, 0.4, 0.6, 0.9])
+        >>> curve = lk.evaluate.cost_curve(y, p, np.array([[0.0, 5.0], [1.0, 0.0]]))
+        >>> float(curve.cost.min())
+        0.0
     """
     by_cost = cost_threshold(cost)
     C = np.asarray(cost, np.float64)

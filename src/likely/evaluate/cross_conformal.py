@@ -54,6 +54,13 @@ def cross_intervals(
         residuals: (n,) how far that model is from the row: $|y - μ|$.
         coverage: 1 − α.
         w: (n,) how often each row counts.
+
+    Examples:
+        >>> means = np.array([[1.0, 1.2]]).T
+        >>> fold, residuals = np.arange(20) % 2, np.linspace(0, 1, 20)
+        >>> low, high = lk.evaluate.cross_intervals(means, fold, residuals, 0.8)
+        >>> print(low.round(2), high.round(2))
+        [0.26] [1.95]
     """
     means, R = np.asarray(means, np.float64), np.asarray(residuals, np.float64)
     fold = np.asarray(fold, int)

@@ -30,6 +30,11 @@ def decide(probs: Any, cost: Any) -> Int[np.ndarray, " n"]:
         probs: (n, c) class probabilities.
         cost: (k, c) what action i costs where class j is true; k = c where actions are
             predictions of classes.
+
+    Examples:
+        >>> cost = np.array([[0.0, 10.0], [1.0, 0.0]])  # to miss a case costs ten times more
+        >>> lk.evaluate.decide(np.array([[0.95, 0.05], [0.8, 0.2]]), cost)
+        array([0, 1])
     """
     return expected_costs(probs, cost).argmin(1)
 
@@ -40,12 +45,23 @@ def decide_by_utility(probs: Any, utility: Any) -> Int[np.ndarray, " n"]:
     Args:
         probs: (n, c) class probabilities.
         utility: (k, c) what action i is worth where class j is true.
+
+    Examples:
+        >>> utility = np.array([[1.0, 0.0], [0.0, 5.0]])
+        >>> lk.evaluate.decide_by_utility(np.array([[0.9, 0.1], [0.7, 0.3]]), utility)
+        array([0, 1])
     """
     return decide(probs, -np.asarray(utility, np.float64))
 
 
 def expected_costs(probs: Any, cost: Any) -> Float[np.ndarray, "n k"]:
-    r"""The expected cost $\sum_j C_{ij} p_j$ of each action, for each row."""
+    r"""The expected cost $\sum_j C_{ij} p_j$ of each action, for each row.
+
+    Examples:
+        >>> cost = np.array([[0.0, 10.0], [1.0, 0.0]])
+        >>> lk.evaluate.expected_costs(np.array([[0.95, 0.05]]), cost)
+        array([[0.5 , 0.95]])
+    """
     probs = np.asarray(probs, np.float64)
     if probs.ndim != 2:
         raise InputError(
@@ -60,6 +76,10 @@ def cost_threshold(cost: Any) -> float:
 
     Args:
         cost: (2, 2) the cost of deciding for class i where class j is true.
+
+    Examples:
+        >>> round(lk.evaluate.cost_threshold(np.array([[0.0, 10.0], [1.0, 0.0]])), 3)
+        0.091
     """
     C = _matrix(cost, 2)
     if len(C) != 2:
@@ -116,6 +136,13 @@ def decision_cost(codes: Any, probs: Any, cost: Any, w: Any = None) -> DecisionC
         probs: (n, c) class probabilities.
         cost: (k, c) what action i costs where class j is true.
         w: how often each row counts.
+
+    Examples:
+        >>> cost = np.array([[0.0, 10.0], [1.0, 0.0]])
+        >>> probs = np.array([[0.95, 0.05], [0.2, 0.8]])
+        >>> found = lk.evaluate.decision_cost(np.array([0, 1]), probs, cost)
+        >>> print(found.action, found.cost)
+        [0 1] 0 ± 0
     """
     codes, probs, w = coded(codes, probs, w)
     C = _matrix(cost, probs.shape[1])
@@ -140,6 +167,11 @@ def cost_of_actions(codes: Any, actions: Any, cost: Any, w: Any = None) -> Score
         actions: (n,) the number of the action of each row.
         cost: (k, c) what action i costs where class j is true.
         w: how often each row counts.
+
+    Examples:
+        >>> cost = np.array([[0.0, 10.0], [1.0, 0.0]])
+        >>> print(lk.evaluate.cost_of_actions(np.array([0, 1, 1]), np.array([1, 1, 0]), cost))
+        3.667 ± 3.2
     """
     codes, actions, w = coded(codes, actions, w)
     C = _matrix(cost, None)

@@ -51,6 +51,11 @@ def auc_interval(
         score: (n,) any number that is larger for rows that are rather positive.
         w: how often each row counts.
         coverage: of the interval.
+
+    Examples:
+        >>> y, score = np.array([0, 0, 1, 1, 1]), np.array([1.0, 3.0, 2.0, 4.0, 5.0])
+        >>> print(lk.evaluate.auc_interval(y, score))
+        AUC 0.8333 ± 0.24, 95% interval 0.1523 to 0.9929
     """
     z = _quantile(coverage)
     y, score, w = _checked(y, score, w)
@@ -85,6 +90,11 @@ def auc_test(
         w: how often each row counts.
         coverage: of the interval; a difference is shown where p is at most 1 − coverage.
         names: of the two models, for the verdict.
+
+    Examples:
+        >>> y, a = np.array([0, 0, 0, 1, 1, 1]), np.array([1.0, 2.0, 4.0, 3.0, 5.0, 6.0])
+        >>> round(lk.evaluate.auc_test(y, a, -a).difference, 3)
+        0.778
     """
     z = _quantile(coverage)
     (y, a, w), b = _checked(y, a, w), _checked(y, b, w)[1]

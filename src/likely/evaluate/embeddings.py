@@ -30,6 +30,11 @@ def trustworthiness(X: Any, embedding: Any, n_neighbors: int = 5) -> float:
         X: (n, d) rows.
         embedding: (n, q) their places.
         n_neighbors: k, below n/2.
+
+    Examples:
+        >>> X = np.random.default_rng(0).normal(size=(40, 5))
+        >>> round(float(lk.evaluate.trustworthiness(X, X[:, :4])), 2)
+        0.88
     """
     X, Y = _pair(X, embedding)
     n, k = len(X), int(n_neighbors)
@@ -60,6 +65,11 @@ def continuity(X: Any, embedding: Any, n_neighbors: int = 5) -> float:
         X: (n, d) rows.
         embedding: (n, q) their places.
         n_neighbors: k, below n/2.
+
+    Examples:
+        >>> X = np.random.default_rng(0).normal(size=(40, 5))
+        >>> round(float(lk.evaluate.continuity(X, X)), 2)
+        1.0
     """
     X, Y = _pair(X, embedding)
     return trustworthiness(Y, X, n_neighbors)
@@ -72,6 +82,11 @@ def neighborhood_hit(embedding: Any, labels: Any, n_neighbors: int = 5) -> float
         embedding: (n, q) places.
         labels: (n,) of any kind.
         n_neighbors: k, below n.
+
+    Examples:
+        >>> places = np.r_[np.zeros((6, 2)), np.ones((6, 2))] + 0.01 * np.arange(12)[:, None]
+        >>> float(lk.evaluate.neighborhood_hit(places, np.repeat([0, 1], 6)))
+        1.0
     """
     Y, labels = np.asarray(embedding, np.float64), np.asarray(labels)
     if labels.shape != (len(Y),):

@@ -66,6 +66,12 @@ def kaplan_meier(time: Any, event: Any = None, w: Any = None) -> KaplanMeier:
         time: (n,) times until the event, or until the watch ended.
         event: (n,) whether the event happened; without it all did.
         w: (n,) how often each row counts.
+
+    Examples:
+        >>> time, event = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1, 1, 0, 1])
+        >>> curve = lk.evaluate.kaplan_meier(time, event)
+        >>> print(curve.times, curve.survival)
+        [1. 2. 4.] [0.75 0.5  0.  ]
     """
     time = np.asarray(time, float)
     n = len(time)

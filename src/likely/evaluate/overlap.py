@@ -21,6 +21,11 @@ def intersection_over_union(
         predicted: (n, ...) the predicted class of each pixel.
         classes: the number of classes.
         w: how often each row counts.
+
+    Examples:
+        >>> truth, found = np.array([[0, 1, 1, 1]]), np.array([[0, 0, 1, 1]])
+        >>> lk.evaluate.intersection_over_union(truth, found, 2).round(2)
+        array([0.5 , 0.67])
     """
     codes, predicted = (np.asarray(a).astype(int) for a in (codes, predicted))
     if codes.shape != predicted.shape:

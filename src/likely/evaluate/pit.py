@@ -22,6 +22,11 @@ def pit(y: Any, dist: Any, *, random_state: Any = 0) -> Float[np.ndarray, "n ...
         dist: its predicted distribution, such as `predict_dist` returns.
         random_state: seed or NumPy generator of the numbers drawn within jumps; None takes
             the middle of each jump.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Normal(1.0), np.zeros((2, 1)))
+        >>> lk.evaluate.pit(np.array([0.0, 1.0]), dist).round(2)
+        array([0.5 , 0.84])
     """
     reached = np.asarray(dist.cdf(y), np.float64)
     before = np.asarray(dist.below(y), np.float64)
@@ -43,7 +48,13 @@ class Uniformity(NamedTuple):
 
 
 def uniformity(pit: Any, w: Any = None, *, bins: int = 20) -> Uniformity:
-    """Whether F(y) is uniform; full outer bins mean that intervals are too narrow."""
+    """Whether F(y) is uniform; full outer bins mean that intervals are too narrow.
+
+    Examples:
+        >>> found = lk.evaluate.uniformity(np.linspace(0.01, 0.99, 40), bins=4)
+        >>> found.share.round(2)
+        array([0.25, 0.25, 0.25, 0.25])
+    """
     pit, w = present(pit, w=w)
     total = w.sum()
     bin_ = np.minimum((pit * bins).astype(int), bins - 1)

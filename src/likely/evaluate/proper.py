@@ -30,6 +30,11 @@ def log_score(y: Any, dist: Any, w: Any = None) -> Score:
         y: (n,) what was observed.
         dist: its predicted distribution.
         w: how often each row counts.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Normal(1.0), np.zeros((2, 1)))
+        >>> print(lk.evaluate.log_score(np.array([0.0, 1.0]), dist))
+        1.169 ± 0.25
     """
     return mean_score(-np.asarray(dist.log_prob(y), np.float64), w)
 
@@ -41,6 +46,11 @@ def crps(y: Any, dist: Any, w: Any = None) -> Score:
         y: (n,) what was observed.
         dist: its predicted distribution; with several outputs, the mean over outputs.
         w: how often each row counts.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Normal(1.0), np.zeros((2, 1)))
+        >>> print(lk.evaluate.crps(np.array([0.0, 1.0]), dist))
+        0.4181 ± 0.18
     """
     each = np.asarray(dist.crps(y), np.float64)
     return mean_score(each.reshape(len(each), -1).mean(1), w)
@@ -57,6 +67,11 @@ def interval_score(
         high: (n,) upper ends.
         coverage: 1 − α, the probability that the intervals are meant to have.
         w: how often each row counts.
+
+    Examples:
+        >>> y, low, high = np.array([1.0, 4.0]), np.zeros(2), np.full(2, 2.0)
+        >>> print(lk.evaluate.interval_score(y, low, high, 0.9))
+        22 ± 20
     """
     if not 0 < coverage < 1:
         raise InputError(f"coverage is {coverage}; give a number between 0 and 1.")
@@ -76,6 +91,12 @@ def energy_score(y: Any, draws: Any, w: Any = None, *, fair: bool = True) -> Sco
         w: how often each row counts.
         fair: whether the score is that of the distribution the draws come from, without
             bias, or that of the draws themselves.
+
+    Examples:
+        >>> draws = np.random.default_rng(0).normal(size=(100, 3, 2))
+        >>> found = lk.evaluate.energy_score(np.zeros((3, 2)), draws)
+        >>> found.value > 0
+        True
     """
     y, draws = np.asarray(y, np.float64), np.asarray(draws, np.float64)
     if draws.shape[1:] != y.shape or y.ndim not in (1, 2):

@@ -39,6 +39,11 @@ def roc_curve(y: Any, score: Any, w: Any = None) -> RocCurve:
         score: (n,) any number that is larger for rows that are rather positive, such as the
             predicted probability.
         w: how often each row counts.
+
+    Examples:
+        >>> curve = lk.evaluate.roc_curve(np.array([0, 1, 1]), np.array([0.2, 0.1, 0.9]))
+        >>> print(curve.false_positive_rate, curve.true_positive_rate)
+        [0. 0. 1. 1.] [0.  0.5 0.5 1. ]
     """
     y, score, w = present(y, score, w=w)
     if y.ndim != 1 or score.shape != y.shape:
@@ -70,6 +75,10 @@ def auc(
         w: how often each row counts.
         average: over more than two classes: "macro", the plain mean; "weighted", by the
             weight of each class; None for the area of every class.
+
+    Examples:
+        >>> lk.evaluate.auc(np.array([0, 0, 1, 1]), np.array([0.1, 0.4, 0.35, 0.8]))
+        0.75
     """
     if average not in AVERAGES:
         raise InputError(f'average is {average!r}; give "macro", "weighted" or None.')

@@ -18,7 +18,13 @@ from likely.core.checks import check_weights
 
 
 class Score(NamedTuple):
-    """A mean over rows, and its standard error."""
+    """A mean over rows, and its standard error.
+
+    Examples:
+        >>> score = lk.evaluate.squared_error(np.array([1.0, 2.0, 5.0]), np.array([1.0, 3.0, 3.0]))
+        >>> round(score.value, 3), round(score.error, 3)
+        (1.667, 1.202)
+    """
 
     value: float
     error: float
@@ -28,7 +34,12 @@ class Score(NamedTuple):
 
 
 def mean_score(losses: Any, w: Any = None) -> Score:
-    """The mean of a loss of each row, and its standard error."""
+    """The mean of a loss of each row, and its standard error.
+
+    Examples:
+        >>> print(lk.evaluate.mean_score(np.array([1.0, 2.0, 3.0])))
+        2 ± 0.58
+    """
     losses, w = present(losses, w=w)
     total = w.sum()
     mean = float(w @ losses / total)
@@ -42,6 +53,11 @@ def paired_difference(a: Any, b: Any, w: Any = None) -> Score:
     """The mean of a − b on the same rows: less noisy than the difference of two means.
 
     Where both are infinite on a row, neither is better there.
+
+    Examples:
+        >>> a, b = np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 2.0])
+        >>> print(lk.evaluate.paired_difference(a, b))
+        1 ± 0.58
     """
     a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     with np.errstate(invalid="ignore"):
@@ -50,39 +66,71 @@ def paired_difference(a: Any, b: Any, w: Any = None) -> Score:
 
 
 def squared_error(y: Any, mean: Any, w: Any = None) -> Score:
-    """The mean squared error."""
+    """The mean squared error.
+
+    Examples:
+        >>> print(lk.evaluate.squared_error(np.array([1.0, 2.0, 5.0]), np.array([1.0, 3.0, 3.0])))
+        1.667 ± 1.2
+    """
     y, mean, w = present(y, mean, w=w)
     return mean_score((y - mean) ** 2, w)
 
 
 def absolute_error(y: Any, median: Any, w: Any = None) -> Score:
-    """The mean absolute error."""
+    """The mean absolute error.
+
+    Examples:
+        >>> print(lk.evaluate.absolute_error(np.array([1.0, 2.0, 5.0]), np.array([1.0, 3.0, 3.0])))
+        1 ± 0.58
+    """
     y, median, w = present(y, median, w=w)
     return mean_score(np.abs(y - median), w)
 
 
 def pinball(y: Any, quantile: Any, level: float, w: Any = None) -> Score:
-    """The pinball loss, which the quantile of a level minimises."""
+    """The pinball loss, which the quantile of a level minimises.
+
+    Examples:
+        >>> print(lk.evaluate.pinball(np.array([1.0, 2.0]), np.array([2.0, 1.0]), 0.9))
+        0.5 ± 0.4
+    """
     y, quantile, w = present(y, quantile, w=w)
     gap = y - quantile
     return mean_score(np.maximum(level * gap, (level - 1) * gap), w)
 
 
 def r_squared(y: Any, mean: Any, w: Any = None) -> float:
-    r"""The R² $1 - \sum w (y - \hat y)^2 / \sum w (y - \bar y)^2$."""
+    r"""The R² $1 - \sum w (y - \hat y)^2 / \sum w (y - \bar y)^2$.
+
+    Examples:
+        >>> float(lk.evaluate.r_squared(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 2.0])))
+        0.5
+    """
     y, mean, w = present(y, mean, w=w)
     spread = w @ (y - w @ y / w.sum()) ** 2
     return float(1 - w @ (y - mean) ** 2 / spread) if spread > 0 else float("nan")
 
 
 def error_rate(codes: Any, probs: Any, w: Any = None) -> Score:
-    """The share of rows whose most probable class is wrong."""
+    """The share of rows whose most probable class is wrong.
+
+    Examples:
+        >>> probs = np.array([[0.8, 0.2], [0.3, 0.7]])
+        >>> print(lk.evaluate.error_rate(np.array([0, 0]), probs))
+        0.5 ± 0.5
+    """
     codes, probs, w = coded(codes, probs, w)
     return mean_score((probs.argmax(1) != codes).astype(float), w)
 
 
 def brier(codes: Any, probs: Any, w: Any = None) -> Score:
-    """The Brier score: the squared error of the probabilities, summed over classes."""
+    """The Brier score: the squared error of the probabilities, summed over classes.
+
+    Examples:
+        >>> probs = np.array([[0.8, 0.2], [0.3, 0.7]])
+        >>> print(lk.evaluate.brier(np.array([0, 1]), probs))
+        0.13 ± 0.05
+    """
     codes, probs, w = coded(codes, probs, w)
     happened = np.eye(probs.shape[1])[codes]
     return mean_score(((probs - happened) ** 2).sum(1), w)
@@ -93,6 +141,11 @@ def ranked_probability(codes: Any, probs: Any, w: Any = None) -> Score:
 
     $\frac{1}{c-1} \sum_{j<c} (P(Y \le j) - 1[y \le j])^2$: a probability far from the true
     level costs more than one beside it.
+
+    Examples:
+        >>> probs = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
+        >>> print(lk.evaluate.ranked_probability(np.array([0, 2]), probs))
+        0.0975 ± 0.047
     """
     codes, probs, w = coded(codes, probs, w)
     levels = np.arange(probs.shape[1] - 1)
@@ -102,13 +155,25 @@ def ranked_probability(codes: Any, probs: Any, w: Any = None) -> Score:
 
 
 def median_levels(probs: Float[np.ndarray, "n c"]) -> Float[np.ndarray, " n"]:
-    """The middle level of each row: the first with P(Y ≤ level) of at least one half."""
+    """The middle level of each row: the first with P(Y ≤ level) of at least one half.
+
+    Examples:
+        >>> lk.evaluate.median_levels(np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]]))
+        array([0., 2.])
+    """
     reached = np.cumsum(probs, axis=1)[:, :-1]
     return (reached < 0.5 * (1 - 1e-12)).sum(1).astype(float)
 
 
 def confusion(codes: Any, probs: Any, w: Any = None) -> Float[np.ndarray, "c c"]:
-    """The confusion matrix: the weight of rows by class and by most probable class."""
+    """The confusion matrix: the weight of rows by class and by most probable class.
+
+    Examples:
+        >>> probs = np.array([[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
+        >>> lk.evaluate.confusion(np.array([0, 1, 1]), probs)
+        array([[1., 0.],
+               [1., 1.]])
+    """
     codes, probs, w = coded(codes, probs, w)
     table = np.zeros((probs.shape[1],) * 2)
     np.add.at(table, (codes, probs.argmax(1)), w)

@@ -44,6 +44,10 @@ def spans_of(labels: Any) -> list[Span]:
 
     Args:
         labels: `O`, `B-kind`, `I-kind`, `E-kind`, `S-kind`, or the letters alone.
+
+    Examples:
+        >>> lk.evaluate.spans_of(["O", "B-PER", "I-PER", "O", "B-LOC"])
+        [(1, 3, 'PER'), (4, 5, 'LOC')]
     """
     found, start = [], 0
     before, kind_before = OUTSIDE, ""
@@ -86,6 +90,10 @@ def span_labels(spans: Any, n: int) -> list[str]:
     Args:
         spans: (start, end, kind), the end not included; they may not overlap.
         n: the number of positions.
+
+    Examples:
+        >>> lk.evaluate.span_labels([(1, 3, "PER")], 4)
+        ['O', 'B-PER', 'I-PER', 'O']
     """
     labels = [OUTSIDE] * n
     for start, end, kind in spans:
@@ -110,7 +118,13 @@ def span_f1(
     *,
     sample_weight: Any = None,
 ) -> Any:
-    """F₁ of the spans in sequences of labels; see `span_scores`."""
+    """F₁ of the spans in sequences of labels; see `span_scores`.
+
+    Examples:
+        >>> truth, found = [["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "I-PER", "O", "O"]]
+        >>> round(float(lk.evaluate.span_f1(truth, found)), 3)
+        0.667
+    """
     return span_scores(y_true, y_pred, average, sample_weight=sample_weight).f1
 
 
@@ -131,6 +145,12 @@ def span_scores(
         average: "micro" counts all spans alike, "macro" is the mean over kinds, "weighted" the
             mean by how many true spans there are of a kind; None: one number for each kind.
         sample_weight: how often each sequence counts.
+
+    Examples:
+        >>> truth, found = [["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "I-PER", "O", "O"]]
+        >>> scores = lk.evaluate.span_scores(truth, found)
+        >>> print(scores.precision, scores.recall)
+        1.0 0.5
     """
     if average is not None:
         check_choice("average", average, AVERAGES)

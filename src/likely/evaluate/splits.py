@@ -31,7 +31,13 @@ from likely.evaluate.assignment import (
 
 
 class Folds(NamedTuple):
-    """The training and held-out weights of m folds."""
+    """The training and held-out weights of m folds.
+
+    Examples:
+        >>> folds = lk.evaluate.k_fold(4, 2, random_state=0)
+        >>> (folds.train + folds.held_out).tolist()
+        [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
+    """
 
     train: Float[np.ndarray, "m n"]
     held_out: Float[np.ndarray, "m n"]
@@ -63,6 +69,11 @@ def k_fold(
         k: folds.
         sample_weight: the weights of the rows, multiplied in.
         random_state: seed or NumPy generator.
+
+    Examples:
+        >>> folds = lk.evaluate.k_fold(6, 3, random_state=0)
+        >>> print(folds.train.sum(axis=1), folds.held_out.sum(axis=0))
+        [4. 4. 4.] [1. 1. 1. 1. 1. 1.]
     """
     return repeated_k_fold(
         n, k, repeats=1, sample_weight=sample_weight, random_state=random_state
@@ -77,7 +88,12 @@ def repeated_k_fold(
     sample_weight: Any = None,
     random_state: Seed = None,
 ) -> Folds:
-    """k folds, several times over: (k · repeats, n) weights."""
+    """k folds, several times over: (k · repeats, n) weights.
+
+    Examples:
+        >>> lk.evaluate.repeated_k_fold(6, 3, repeats=2, random_state=0).train.shape
+        (6, 6)
+    """
     w, rng = check_weights(sample_weight, n), generator_of(random_state)
     present = present_rows(w, k)
     codes = [folds_along(rng.permutation(present), n, k) for _ in range(repeats)]
@@ -94,6 +110,11 @@ def stratified_k_fold(
         k: folds.
         sample_weight: the weights of the rows, multiplied in.
         random_state: seed or NumPy generator.
+
+    Examples:
+        >>> folds = lk.evaluate.stratified_k_fold(np.array([0, 0, 0, 1, 1, 1]), 3, random_state=0)
+        >>> folds.held_out @ np.array([0, 0, 0, 1, 1, 1])
+        array([1., 1., 1.])
     """
     w, rng = check_weights(sample_weight, len(y)), generator_of(random_state)
     present = present_rows(w, k)
@@ -110,6 +131,11 @@ def grouped_k_fold(
         k: folds, at most as many as groups.
         sample_weight: the weights of the rows, multiplied in.
         random_state: seed or NumPy generator.
+
+    Examples:
+        >>> folds = lk.evaluate.grouped_k_fold(np.array([1, 1, 2, 2, 3, 3]), 3, random_state=0)
+        >>> folds.held_out.sum(axis=1)
+        array([2., 2., 2.])
     """
     w, rng = check_weights(sample_weight, len(groups)), generator_of(random_state)
     present = present_rows(w, k)
@@ -146,6 +172,11 @@ def time_folds(
         gap: rows this close before the held-out ones are left out of training.
         window: train on no more than this much time; on all of the past where None.
         sample_weight: the weights of the rows, multiplied in.
+
+    Examples:
+        >>> folds = lk.evaluate.time_folds(np.arange(8), 3)
+        >>> print(folds.train.sum(axis=1), folds.held_out.sum(axis=1))
+        [2. 4. 6.] [2. 2. 2.]
     """
     time = np.asarray(time)
     w = check_weights(sample_weight, len(time))
@@ -187,6 +218,11 @@ def train_validation_test(
         time: the last rows are for testing, those before for validation.
         sample_weight: the weights of the rows, multiplied in.
         random_state: seed or NumPy generator.
+
+    Examples:
+        >>> parts = lk.evaluate.train_validation_test(10, random_state=0)
+        >>> print(parts.train.sum(), parts.validation.sum(), parts.test.sum())
+        6.0 2.0 2.0
     """
     if min(validation, test) < 0 or not validation + test < 1:
         raise InputError(

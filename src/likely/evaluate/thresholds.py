@@ -62,6 +62,11 @@ def operating_points(y, probability, sample_weight=None) -> OperatingPoints:
         y: (n,) truths, 1 for positive.
         probability: (n,) predicted probability of being positive.
         sample_weight: how often each row counts.
+
+    Examples:
+        >>> points = lk.evaluate.operating_points(np.array([0, 1, 1]), np.array([0.2, 0.4, 0.9]))
+        >>> print(points.precision.round(2), points.recall)
+        [0.67 1.   1.   1.  ] [1.  1.  0.5 0. ]
     """
     y, p, w = present(y, probability, w=sample_weight)
     levels, index = np.unique(p, return_inverse=True)

@@ -23,6 +23,11 @@ class AsymmetricLaplace(AbstractLocationScale):
 
     μ is the τ-quantile, so maximum likelihood in μ is quantile regression; at τ = ½ it
     is the Laplace family. η = (μ, log b), or (μ) with b fixed by `scale`.
+
+    Examples:
+        >>> family = lk.families.AsymmetricLaplace(0.9, 1.0)
+        >>> print(lk.families.Predictive(family, np.zeros((1, 1))).cdf(np.zeros(1)).round(2))
+        [0.9]
     """
 
     tau: float = eqx.field(static=True)

@@ -16,7 +16,13 @@ from likely.families.family import AbstractFamily
 
 
 class Bernoulli(AbstractFamily):
-    r"""Labels y ∈ {0, 1} with P(y=1) = σ(η): $-\log p = \log(1 + e^{-η}) + (1-y)\,η$."""
+    r"""Labels y ∈ {0, 1} with P(y=1) = σ(η): $-\log p = \log(1 + e^{-η}) + (1-y)\,η$.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Bernoulli(), np.zeros((1, 1)))
+        >>> print(dist.mean)
+        [0.5]
+    """
 
     n_eta: int = eqx.field(default=1, static=True)
     discrete: ClassVar[bool] = True

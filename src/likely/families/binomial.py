@@ -28,6 +28,11 @@ class Binomial(AbstractFamily):
 
     $-\log p(y) = n \log(1+e^η) - yη - \log\binom ny$. It is the sum of n independent
     Bernoulli variables.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Binomial(10), np.zeros((1, 1)))
+        >>> print(dist.mean)
+        [5.]
     """
 
     total_count: np.ndarray

@@ -18,6 +18,11 @@ class Categorical(AbstractFamily):
 
     η has one entry for each class; adding a constant to all changes nothing. With
     two classes it is the Bernoulli family at η₁ − η₀.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Categorical(3), np.zeros((1, 3)))
+        >>> print(dist.probs.round(2))
+        [[0.33 0.33 0.33]]
     """
 
     n_eta: int = eqx.field(static=True)

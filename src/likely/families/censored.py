@@ -30,6 +30,11 @@ class Censored(AbstractFamily):
 
     Args:
         family: of T: `Weibull`, `LogNormal` or `Exponential`.
+
+    Examples:
+        >>> family = lk.families.Censored(lk.families.Weibull())
+        >>> print(family.n_eta)
+        2
     """
 
     family: Weibull | LogNormal | Exponential

@@ -50,6 +50,12 @@ class Mixed(AbstractCompound):
     Args:
         parts: the distributions.
         weights: the weight of each part, not negative, with sum 1.
+
+    Examples:
+        >>> family = lk.families.Normal(1.0)
+        >>> parts = [lk.families.Predictive(family, np.full((1, 1), m)) for m in (0.0, 4.0)]
+        >>> print(lk.families.Mixed(parts, np.array([0.5, 0.5])).mean)
+        [2.]
     """
 
     def __init__(self, parts: Sequence[Any], weights: Float[np.ndarray, " m"]):
@@ -178,6 +184,11 @@ class Exponentiated(AbstractCompound):
 
     Args:
         base: the distribution of z = log y.
+
+    Examples:
+        >>> base = lk.families.Predictive(lk.families.Normal(1.0), np.zeros((1, 1)))
+        >>> print(lk.families.Exponentiated(base).quantile(0.5).round(2))
+        [1.]
     """
 
     def __init__(self, base: Any):
@@ -290,6 +301,11 @@ class Stretched(AbstractCompound):
     Args:
         base: a distribution of numbers.
         factor: s; above 1 makes every interval wider.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Normal(1.0), np.zeros((1, 1)))
+        >>> print(lk.families.Stretched(dist, 2.0).quantile(0.95).round(2))
+        [3.29]
     """
 
     def __init__(self, base: Any, factor: float):

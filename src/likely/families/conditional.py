@@ -27,6 +27,12 @@ def condition(
 
     Returns:
         The conditional mean(s) and the conditional covariance.
+
+    Examples:
+        >>> mean, covariance = np.zeros(2), np.array([[1.0, 0.8], [0.8, 1.0]])
+        >>> found = lk.families.condition(mean, covariance, [0], np.array([1.0]))
+        >>> print(found[0].round(2), found[1].round(2))
+        [0.8] [[0.36]]
     """
     mean, covariance = np.asarray(mean, float), np.asarray(covariance, float)
     known = np.asarray(observed, dtype=int)

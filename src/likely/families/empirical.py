@@ -25,6 +25,11 @@ class Empirical:
     Args:
         y: (n,) observations.
         w: (n,) weights; each row once unless given.
+
+    Examples:
+        >>> dist = lk.families.Empirical(np.array([1.0, 2.0, 3.0, 10.0]))
+        >>> print(dist.mean, dist.quantile(0.5))
+        4.0 2.0
     """
 
     def __init__(self, y: Any, w: Any = None):

@@ -18,6 +18,11 @@ class Exponential(AbstractFamily):
     r"""Waiting times y ≥ 0 with density $λ e^{-λy}$, λ = exp η: $-\log p = λy - \log λ$.
 
     It is the time to the first event of a Poisson process with rate λ; its mean is 1/λ.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Exponential(), np.log([[0.5]]))
+        >>> print(dist.mean.round(2), dist.quantile(0.5).round(2))
+        [2.] [1.39]
     """
 
     n_eta: int = eqx.field(default=1, static=True)

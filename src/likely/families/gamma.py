@@ -33,6 +33,11 @@ class Gamma(AbstractConcentration):
     $y^{a-1} e^{-y/b} / (b^a Γ(a))$, written so that nothing cancels for large a.
     η = (log μ, log a), or (log μ) with the shape fixed by `concentration`; at a = 1 it
     is exponential with rate 1/μ.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Gamma(2.0), np.log([[3.0]]))
+        >>> print(dist.mean.round(2), dist.std.round(2))
+        [3.] [2.12]
     """
 
     needs: ClassVar[str] = "finite numbers above 0"

@@ -18,6 +18,11 @@ class Geometric(AbstractFamily):
     r"""Failures y = 0, 1, ... before the first success: $p(y) = p\,(1-p)^y$ with p = σ(η).
 
     $-\log p(y) = \log(1+e^{-η}) + y \log(1+e^η)$; the mean is $e^{-η}$.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Geometric(), np.zeros((1, 1)))
+        >>> print(dist.mean.round(2))
+        [1.]
     """
 
     n_eta: int = eqx.field(default=1, static=True)

@@ -31,6 +31,11 @@ class Huber(AbstractFamily):
     $h(e) = e^2/2$ for $|e| \le δ$ and $δ|e| - δ^2/2$ beyond. `Huber(scale=1.0)` fixes
     s, η = (μ): Huber's loss in nats. `Huber()` has η = (μ, log s), which makes the
     threshold δ·s between "noise" and "outlier" a quantity learned from the data.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Huber(1.0), np.zeros((1, 1)))
+        >>> print(dist.interval(0.9)[1].round(2))
+        [2.42]
     """
 
     scale: np.ndarray | None

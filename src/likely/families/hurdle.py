@@ -29,6 +29,11 @@ class Hurdle(AbstractFamily):
 
     Args:
         family: of the positive part, such as `LogNormal()`, `Gamma()` or `Weibull()`.
+
+    Examples:
+        >>> family = lk.families.Hurdle(lk.families.Gamma())
+        >>> print(family.n_eta)
+        3
     """
 
     family: AbstractFamily

@@ -19,6 +19,11 @@ class Hurdled(AbstractCompound):
     Args:
         base: the distribution of positive numbers.
         zero: (n,) π of each row.
+
+    Examples:
+        >>> base = lk.families.Predictive(lk.families.Gamma(2.0), np.log([[3.0]]))
+        >>> print(lk.families.Hurdled(base, np.array([0.5])).mean.round(2))
+        [1.5]
     """
 
     def __init__(self, base: Any, zero: Float[np.ndarray, " n"]):

@@ -19,6 +19,11 @@ class Laplace(AbstractLocationScale):
     `Laplace(scale=1.0)` fixes b, η = (μ): absolute loss in nats. `Laplace()` has
     η = (μ, log b). As a prior on a weight, b = 1/λ is the penalty λ|t|. At y = μ
     the gradient is the subgradient 0.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Laplace(1.0), np.zeros((1, 1)))
+        >>> print(dist.std.round(3), dist.quantile(0.95).round(2))
+        [1.414] [2.3]
     """
 
     scale: np.ndarray | None

@@ -2,6 +2,7 @@ r"""The log-normal family: positive values whose logarithm is normal."""
 
 from typing import Any, ClassVar
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.stats import norm
@@ -23,6 +24,11 @@ class LogNormal(AbstractFamily):
 
     The median is $e^μ$ and the mean $e^{μ + σ^2/2}$. η = (μ, log σ), or (μ) with σ fixed
     by `scale`.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.LogNormal(0.5), np.zeros((1, 1)))
+        >>> print(dist.mean.round(2), dist.quantile(0.5).round(2))
+        [1.13] [1.]
     """
 
     scale: np.ndarray | None
@@ -40,8 +46,9 @@ class LogNormal(AbstractFamily):
     @property
     def _logs(self) -> Normal:
         """The family of log y."""
-        normal = Normal()
-        return normal if self.scale is None else Normal(self.scale)  # pyright: ignore
+        if self.scale is None:
+            return Normal()
+        return eqx.tree_at(lambda family: family.scale, Normal(1.0), self.scale)
 
     def theta(self, eta: Float[Array, "*n k"]) -> dict[str, Array]:
         """The mean μ and the deviation σ of log y."""

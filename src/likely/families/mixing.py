@@ -38,6 +38,11 @@ def mix(
         weights: (m,) not negative, on any scale; equal unless given. Predictions of
             weight zero are left out.
         classes: labels for class numbers, where y is a class.
+
+    Examples:
+        >>> dist = lk.families.mix(lk.families.Normal(1.0), np.array([[[0.0]], [[4.0]]]))
+        >>> print(dist.mean, dist.std.round(3))
+        [2.] [2.236]
     """
     log_weights = np.zeros(len(etas))
     if weights is not None:

@@ -29,6 +29,11 @@ class Mixture(AbstractFamily):
 
     The components' η follow, one component after the other. θ has `mixture_logits`
     (..., m) and the family's own names with a last axis of length m.
+
+    Examples:
+        >>> family = lk.families.Mixture(lk.families.Normal(), 3)
+        >>> print(family.n_eta)
+        9
     """
 
     family: AbstractFamily

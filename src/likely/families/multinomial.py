@@ -27,6 +27,12 @@ class Multinomial(AbstractFamily):
       - \log\frac{n!}{y_1! \cdots y_c!}.$$
 
     Each count on its own is binomial; `cdf` and `quantile` are those of each count.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> family = lk.families.Multinomial(6, 3)
+        >>> family.distribution(**family.theta(jnp.zeros(3))).mean.round(2)
+        Array([2., 2., 2.], dtype=float32)
     """
 
     total_count: int = eqx.field(static=True)

@@ -32,6 +32,10 @@ class MultivariateNormal(AbstractFamily):
     below its diagonal, row by row. W whitens: z = W(y − μ) is standard normal, so the
     density needs a product and no solve, and the diagonal case is the full one at 0.
     `cdf` and `quantile` are those of each output on its own.
+
+    Examples:
+        >>> lk.families.MultivariateNormal(2).n_eta  # two means, three numbers of the covariance
+        5
     """
 
     n_outputs: int = eqx.field(static=True)

@@ -27,6 +27,11 @@ class NegativeBinomial(AbstractConcentration):
     letters of "k failures before the r-th success", $\binom{k+r-1}{r-1} p^r (1-p)^k$,
     the success probability is p = r/(r + μ), so μ = r(1−p)/p; r need not be whole.
     η = (log μ, log r), or (log μ) with `concentration` fixed; at r = 1 it is geometric.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.NegativeBinomial(2.0), np.log([[3.0]]))
+        >>> print(dist.mean.round(2), dist.std.round(2))
+        [3.] [2.74]
     """
 
     discrete: ClassVar[bool] = True

@@ -20,6 +20,11 @@ class Normal(AbstractLocationScale):
     `Normal(scale=1.0)` fixes σ, η = (μ): squared loss in nats. `Normal()` has
     η = (μ, log σ): give the model two outputs for heteroscedastic regression, or
     wrap a one-output model in `models.Shared` to learn one σ for all rows.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Normal(2.0), np.zeros((1, 1)))
+        >>> print(dist.mean, dist.interval(0.9)[1].round(2))
+        [0.] [3.29]
     """
 
     scale: np.ndarray | None

@@ -27,6 +27,11 @@ class CumulativeLogit(AbstractFamily):
     gaps between thresholds. Where the gaps are the same for all rows (`models.Shared`), a
     change of η₀ multiplies the odds of every "above j" by the same factor: proportional odds.
     With two classes it is the Bernoulli family.
+
+    Examples:
+        >>> family = lk.families.CumulativeLogit(3)
+        >>> print(family.n_eta)
+        2
     """
 
     n_eta: int = eqx.field(static=True)

@@ -22,6 +22,11 @@ class Poisson(AbstractFamily):
 
     It is the limit of the binomial with n trials of probability λ/n, and the number of
     events in unit time when waiting times are exponential with rate λ.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Poisson(), np.log([[3.0]]))
+        >>> print(dist.mean.round(2), dist.interval(0.9))
+        [3.] (array([1.]), array([6.]))
     """
 
     n_eta: int = eqx.field(default=1, static=True)

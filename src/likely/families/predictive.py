@@ -41,6 +41,11 @@ class Predictive(AbstractPrediction):
         family: the distribution family.
         eta: (n, k) unconstrained parameters.
         classes: labels for class numbers, where y is a class.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Normal(1.0), np.array([[0.0], [2.0]]))
+        >>> print(dist.mean, dist.interval(0.9)[1].round(2))
+        [0. 2.] [1.64 3.64]
     """
 
     def __init__(
@@ -131,7 +136,7 @@ class Predictive(AbstractPrediction):
 
     def sample(self, n: int = 1, *, random_state: Any = None) -> np.ndarray:
         """(n, rows, ...) independent draws; the first are those of a smaller sample."""
-        with float64():
+        with float64(work=0.0):
             keys = jax.random.split(key_of(random_state), size_class(n))
             draws = _sample(self.family, pad_rows(self.eta), keys)
             return self._decode(np.asarray(draws)[:n, : len(self)])
@@ -201,7 +206,7 @@ class Predictive(AbstractPrediction):
         found = answer_on_host(self.family, name, self.eta, *rows)
         if found is not None:
             return found
-        with float64():
+        with float64(work=0.0):
             answer = _compute(self.family, name, *map(pad_rows, (self.eta, *rows)))
             return jax.tree.map(lambda a: np.asarray(a)[: len(self)], answer)
 

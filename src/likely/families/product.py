@@ -17,6 +17,11 @@ class Product(AbstractFamily):
 
     `Product(Normal(), Poisson())` has a real output and a count. η is the members' η
     side by side; θ has their names with the number of the output: `loc_0`, `rate_1`.
+
+    Examples:
+        >>> family = lk.families.Product(lk.families.Normal(), lk.families.Poisson())
+        >>> print(family.n_eta)
+        3
     """
 
     families: tuple[AbstractFamily, ...]

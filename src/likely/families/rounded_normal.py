@@ -36,6 +36,11 @@ class RoundedNormal(AbstractFamily):
     Args:
         width: h, the distance of neighbouring values.
         offset: a number of the lattice; 0 and 1 are those of whole numbers.
+
+    Examples:
+        >>> family = lk.families.RoundedNormal()
+        >>> print(family.n_eta)
+        2
     """
 
     width: float = eqx.field(static=True)

@@ -23,6 +23,10 @@ def softmax(
 
     τ = ∞ gives the constant vector 1/k; τ = 0 gives the one-hot vector of the largest
     entry (shared where several are equally large).
+
+    Examples:
+        >>> np.asarray(lk.families.softmax(np.log([1.0, 3.0]))).round(2)
+        array([0.25, 0.75], dtype=float32)
     """
     x = jnp.asarray(x, jnp.result_type(float, x))
     gap = x - jnp.max(x, -1, keepdims=True)  # ≤ 0, and 0 at the largest
@@ -34,7 +38,12 @@ def softmax(
 def in_simplex(
     p: Float[Array | np.ndarray, "*n k"], tolerance: float = 1e-8
 ) -> np.ndarray:
-    """Whether each row of p has no negative entry and sums to 1, up to `tolerance`."""
+    """Whether each row of p has no negative entry and sums to 1, up to `tolerance`.
+
+    Examples:
+        >>> lk.families.in_simplex(np.array([[0.5, 0.5], [0.5, 0.6]]))
+        array([ True, False])
+    """
     p = np.asarray(p, dtype=np.float64)
     total = np.abs(p.sum(-1) - 1) <= tolerance
     return np.asarray(total & (p >= -tolerance).all(-1))

@@ -32,6 +32,11 @@ class StudentT(AbstractFamily):
 
     with $G(a) = \log Γ(a + \tfrac12) - \log Γ(a) - \tfrac12 \log a$, which vanishes as
     a → ∞. η = (μ, log s, log ν), without the entries that are fixed by `scale` or `df`.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.StudentT(5.0, 1.0), np.zeros((1, 1)))
+        >>> print(dist.quantile(0.95).round(3))
+        [2.015]
     """
 
     df: np.ndarray | None

@@ -47,6 +47,11 @@ class Tweedie(AbstractFamily):
     Args:
         power: p.
         dispersion: φ, where it is known.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Tweedie(1.5, 1.0), np.zeros((1, 1)))
+        >>> print(dist.mean.round(2), dist.std.round(2))
+        [1.] [1.]
     """
 
     power: np.ndarray

@@ -21,6 +21,11 @@ class Weibull(AbstractConcentration):
     The hazard is $\frac{k}{s}(y/s)^{k-1}$: it rises for k > 1 (wear), falls for k < 1 (early
     failures), and at k = 1 y is exponential with rate 1/s. η = (log s, log k), or (log s)
     with the shape fixed by `concentration`.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Weibull(2.0), np.zeros((1, 1)))
+        >>> print(dist.quantile(0.5).round(3))
+        [0.833]
     """
 
     needs: ClassVar[str] = "finite numbers above 0"

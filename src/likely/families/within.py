@@ -42,6 +42,11 @@ def within(dist: Any, low: float, high: float) -> Any:
         dist: what `predict_dist` returned.
         low: the least mean (or median, for log-normal ones).
         high: the largest mean.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Gamma(2.0), np.log([[1e9]]))
+        >>> print(lk.families.within(dist, 0.1, 100.0).mean.round(1))
+        [100.]
     """
     if isinstance(dist, Mixed):
         return Mixed([within(part, low, high) for part in dist.parts], dist.weights)

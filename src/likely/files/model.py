@@ -52,6 +52,11 @@ def save(
     Raises:
         FileError: the object holds something that a file cannot (the message says
             where), or the file cannot be written.
+
+    Examples:
+        >>> lk.save(lk.Ridge().fit(np.arange(4.0)[:, None], np.arange(4.0)), "model.likely")
+        >>> print(lk.load("model.likely").predict([[1.5]]).round(2))
+        [1.5]
     """
     path = Path(path)
     beside = path.with_name(path.name + ".md")
@@ -92,12 +97,23 @@ def load(path: str | os.PathLike) -> Any:
 
     Raises:
         FileError: the file is damaged, hostile, of another version, or does not exist.
+
+    Examples:
+        >>> lk.save({"threshold": 0.5}, "settings.likely")
+        >>> lk.load("settings.likely")
+        {'threshold': 0.5}
     """
     return _decoded(Path(path))["object"]
 
 
 def read_card(path: str | os.PathLike) -> dict[str, Any]:
-    """The card of a saved object, with the versions it was made with."""
+    """The card of a saved object, with the versions it was made with.
+
+    Examples:
+        >>> lk.save({"threshold": 0.5}, "settings.likely", card={"author": "me"})
+        >>> lk.files.read_card("settings.likely")["author"]
+        'me'
+    """
     found = _decoded(Path(path))
     return {**(found["card"] or {}), "versions": found["versions"]}
 

@@ -8,17 +8,37 @@ r"""Rows as points of a space: what cells become numbers, and which cells number
 The last step of a diffusion model ends with $x_0 \sim N(\hat x_0, s^2)$ in that space. Of this
 normal distribution a cell has the density, or the probability of its part: the interval around
 a level (the outermost of pixels are open), or for categories the share of the level's density
-among those of all levels.
+among those of all levels. Where the values of a number are known, it has one of them, or else a
+part of a normal distribution.
 """
 
 import dataclasses
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import log_expit, log_ndtr, log_softmax
+from scipy.special import log_expit, log_ndtr, log_softmax, logsumexp
 
 from likely.core.numerics import HALF_LOG_2PI
 from likely.generative.pixels import PixelCode
 from likely.preprocess import TableCodec
+
+
+class KnownValues(NamedTuple):
+    """How probable the values are that numbers of n rows may have."""
+
+    values: np.ndarray
+    """(..., K)."""
+    logs: np.ndarray
+    """(n, ..., K + 1) logarithmic probabilities of the values, the last of none of them ..."""
+    mean: np.ndarray
+    """(n, ...) where the number is normal ..."""
+    spread: np.ndarray
+    """(n, ...) with this deviation."""
+
+    def at(self, x: np.ndarray, near: float) -> np.ndarray:
+        """(n, ...) the log probability of the value that is as near to x as this."""
+        hit = np.abs(x[..., None] - self.values) < near
+        return np.asarray(logsumexp(np.where(hit, self.logs[..., :-1], -np.inf), -1))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +90,11 @@ class ImageCells:
         return x * self.scale + self.center
 
     def log_prob(
-        self, codes: np.ndarray, mean: np.ndarray, spread: np.ndarray
+        self,
+        codes: np.ndarray,
+        mean: np.ndarray,
+        spread: np.ndarray,
+        known: KnownValues | None = None,
     ) -> np.ndarray:
         """(n,) log p of images whose points are normal.
 
@@ -78,16 +102,26 @@ class ImageCells:
             codes: (n, h, w, c) of the images.
             mean: of the points.
             spread: (h, w, c) their deviations.
+            known: the values that they may have instead.
         """
         x = self.points(codes)
-        z = (x - mean) / spread
         if not self.pixels.levels:
+            z = (x - mean) / spread
             logs = -0.5 * z**2 - HALF_LOG_2PI - np.log(spread * self.scale)
-            return logs.reshape(len(z), -1).sum(1)
-        half = 0.5 * self.width / spread
+        elif known is None:
+            logs = self._mass(codes, mean, spread)
+        else:
+            rest = known.logs[..., -1] + self._mass(codes, known.mean, known.spread)
+            logs = np.logaddexp(known.at(x, 0.25 * self.width), rest)
+        return logs.reshape(len(x), -1).sum(1)
+
+    def _mass(self, codes: np.ndarray, mean: np.ndarray, spread: np.ndarray):
+        """(n, ...) the log probability of the interval around each level."""
+        z, half = (self.points(codes) - mean) / spread, 0.5 * self.width / spread
         low = np.where(codes <= 0, -np.inf, z - half)
-        high = np.where(codes >= self.pixels.levels - 1, np.inf, z + half)
-        return log_mass(low, high).reshape(len(z), -1).sum(1)
+        return log_mass(
+            low, np.where(codes >= self.pixels.levels - 1, np.inf, z + half)
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,7 +177,11 @@ class TableCells:
         return self.codec.project(np.stack(found, 1))
 
     def log_prob(
-        self, codes: np.ndarray, mean: np.ndarray, spread: np.ndarray
+        self,
+        codes: np.ndarray,
+        mean: np.ndarray,
+        spread: np.ndarray,
+        known: KnownValues | None = None,
     ) -> np.ndarray:
         """(n,) log p of rows whose points are normal, in nats of the table's units.
 
@@ -151,6 +189,7 @@ class TableCells:
             codes: (n, q) of the rows.
             mean: (n, D) of the points.
             spread: (D,) their deviations.
+            known: the values that they may have instead.
         """
         found = self.codec.log_det(codes)
         for j, (column, place) in enumerate(
@@ -158,20 +197,41 @@ class TableCells:
         ):
             v, m, s = codes[:, j], mean[:, place], spread[place]
             if column.kind == "category":
-                odds = 2 * m / s**2
+                odds = 2 * m / s**2 if known is None else _odds(known, place)
                 if column.n_levels > 2:
                     rows = np.arange(len(v)), v.astype(int)
                     found += log_softmax(odds, axis=1)[rows]
                 else:
                     found += log_expit((2 * v - 1) * odds[:, 0])
-                continue
-            z = (v - m[:, 0]) / s[0]
-            if column.discrete:
-                half = 0.5 * column.step / s[0]
-                found += log_mass(z - half, z + half)
-            else:
+            elif not column.discrete:
+                z = (v - m[:, 0]) / s[0]
                 found += -0.5 * z**2 - HALF_LOG_2PI - np.log(s[0])
+            elif known is None:
+                found += _whole_mass(v, m[:, 0], s[0], column.step)
+            else:
+                found += _whole_values(v, known, place, column.step)
         return found
+
+
+def _odds(known: KnownValues, place: slice) -> np.ndarray:
+    """(n, levels) log p(1) − log p(−1) of the numbers of a category."""
+    logs = known.logs[:, place]
+    return logs[..., 1] - logs[..., 0]
+
+
+def _whole_values(v: np.ndarray, known: KnownValues, place: slice, step: float):
+    """(n,) log p of whole numbers, each of them a value or a part of the normal rest."""
+    own = KnownValues(known.values[place], *(a[:, place] for a in known[1:]))
+    mass = _whole_mass(v, own.mean[:, 0], own.spread[:, 0], step)
+    return np.logaddexp(
+        own.at(v[:, None], 0.25 * step)[:, 0], own.logs[:, 0, -1] + mass
+    )
+
+
+def _whole_mass(v: np.ndarray, mean: np.ndarray, spread: Any, step: float):
+    """(n,) the log probability of the interval around each whole number."""
+    z, half = (v - mean) / spread, 0.5 * step / spread
+    return log_mass(z - half, z + half)
 
 
 def log_mass(low: np.ndarray, high: np.ndarray) -> np.ndarray:

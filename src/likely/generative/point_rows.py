@@ -38,7 +38,11 @@ def learn_rows(estimator: Any, X: Any, sample_weight: Any) -> LearnedRows:
         estimator.cells_ = ImageCells.learn(pixels, codes)
         estimator.n_features_in_ = pixels.size
         return LearnedRows(codes, w, present)
-    rows = learn_codes(estimator, X, sample_weight, kinds=estimator.kinds, counts=False)
+    kinds = {  # counts in units of their spread, as all numbers
+        name: "whole" if kind == "count" else kind
+        for name, kind in dict(estimator.kinds or {}).items()
+    }
+    rows = learn_codes(estimator, X, sample_weight, kinds=kinds, counts=False)
     estimator.cells_ = TableCells(estimator.codec_)
     return LearnedRows(_complete(estimator, rows.V), rows.w, rows.present)
 

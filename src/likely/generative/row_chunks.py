@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from likely.core.precision import float64
-from likely.core.rows import pad_rows
+from likely.core.rows import pad_rows, size_class
 
 MAX_ROWS = 1024
 """Rows that are computed together."""
@@ -22,6 +22,7 @@ def in_chunks(
     *,
     double: bool = True,
     max_rows: int = MAX_ROWS,
+    least: int = 0,
     **options: Any,
 ) -> Any:
     """What a compiled function makes of rows, as NumPy arrays in float64.
@@ -32,6 +33,8 @@ def in_chunks(
         rows: arrays with an axis of rows.
         double: whether to compute in float64, or else in float32.
         max_rows: rows that are computed together.
+        least: to the size class of how many rows fewer ones are padded, so that calls
+            with similar numbers of rows are one program.
         options: of the function, the same for all rows.
     """
     count = len(jax.tree.leaves(rows)[0])
@@ -41,7 +44,8 @@ def in_chunks(
         for start in range(0, count, max_rows):
             part = jax.tree.map(lambda a, s=start: a[s : s + max_rows], rows)
             size = min(max_rows, count - start)
-            out = function(model, cast(pad_rows(part), kind), **options)
+            part = pad_rows(part, size_class(max(size, min(least, max_rows))))
+            out = function(model, cast(part, kind), **options)
             found.append(
                 jax.tree.map(lambda a, n=size: np.asarray(a, np.float64)[:n], out)
             )

@@ -22,7 +22,13 @@ CHUNK_BYTES, MAX_CHUNK = 2**27, 64
 def resampled_weights(
     w: Float[np.ndarray, " n"], members: int, rng: np.random.Generator
 ) -> Float[np.ndarray, "m n"]:
-    """The number of times that each row is drawn, for each of m resamples."""
+    """The number of times that each row is drawn, for each of m resamples.
+
+    Examples:
+        >>> rng = np.random.default_rng(0)
+        >>> lk.inference.resampled_weights(np.ones(5), 2, rng).sum(axis=1)
+        array([5., 5.])
+    """
     share = np.asarray(w, float) / np.sum(w)
     draws = rng.multinomial(int(round(float(np.sum(w)))), share, size=members)
     return draws.astype(np.float64)

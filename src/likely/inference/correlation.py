@@ -39,6 +39,11 @@ def correlation(x: Any, y: Any, sample_weight: Any = None) -> Correlation:
         x: (n,) numbers.
         y: (n,) numbers.
         sample_weight: how often each row counts.
+
+    Examples:
+        >>> found = lk.correlation(np.arange(5.0), np.array([0.0, 1.0, 2.0, 3.0, 5.0]))
+        >>> round(found.rho, 3)
+        0.986
     """
     x, y = np.asarray(x, float), np.asarray(y, float)
     if x.ndim != 1 or x.shape != y.shape:

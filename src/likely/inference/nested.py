@@ -40,6 +40,10 @@ def f_test(
         rss: residual sums of squares of the small and of the large model.
         df_residual: their residual degrees of freedom.
         what: the name of the test.
+
+    Examples:
+        >>> round(lk.inference.f_test((20.0, 10.0), (18.0, 17.0)).p_value, 4)
+        0.0007
     """
     (rss1, rss2), (df1, df2) = rss, df_residual
     if not df1 > df2 > 0:
@@ -63,6 +67,11 @@ def likelihood_ratio_test(
         log_likelihood: those of the small and of the large model.
         df: how many more coefficients the large model has.
         what: the name of the test.
+
+    Examples:
+        >>> found = lk.inference.likelihood_ratio_test((-120.0, -115.0), 1)
+        >>> round(found.p_value, 4)
+        0.0016
     """
     statistic = 2 * (log_likelihood[1] - log_likelihood[0])
     if df <= 0:
@@ -86,6 +95,11 @@ def t_test(
         second: numbers of the other.
         weights: a pair of weights, how often each number counts.
         equal_variances: pool the variances (the textbook test), or not (Welch).
+
+    Examples:
+        >>> found = lk.t_test(np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]))
+        >>> round(found.p_value, 3)
+        0.021
     """
     w = (None, None) if weights is None else weights
     (n1, m1, v1), (n2, m2, v2) = (
@@ -112,6 +126,11 @@ def anova(*groups: Any, weights: Any = None) -> TestResult:
     Args:
         groups: numbers of each group.
         weights: one array of weights for each group.
+
+    Examples:
+        >>> a, b, c = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]), np.array([1.0, 3.0])
+        >>> round(lk.anova(a, b, c).p_value, 3)
+        0.035
     """
     if len(groups) < 2:
         raise InputError("anova compares groups; give at least two.")

@@ -34,6 +34,11 @@ def mutual_information_matrix(
 
     Returns:
         (d, d), symmetric.
+
+    Examples:
+        >>> X = np.random.default_rng(0).normal(size=(500, 2))
+        >>> lk.information.mutual_information_matrix(X).shape
+        (2, 2)
     """
     in_unit(0.0, unit)
     if isinstance(bins, bool) or int(bins) != bins or bins < 2:
@@ -78,6 +83,13 @@ def column_information(
 
     Returns:
         (d,) the mutual information of each, none below zero.
+
+    Examples:
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(300, 2))
+        >>> values = lk.information.column_information(X, X[:, 0] + 0.1 * rng.normal(size=300))
+        >>> int(np.argmax(values))
+        0
     """
     X = np.asarray(X, np.float64)
     if X.ndim != 2:

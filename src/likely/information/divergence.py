@@ -43,6 +43,11 @@ def cross_entropy(p: Any, q: Any, *, unit: str = "nats") -> Any:
     Returns:
         A number for tables, infinite (with a `SupportWarning`) where q is 0 and p is not; an
         `Estimate` with an entry for each row of distributions.
+
+    Examples:
+        >>> p, q = np.array([0.5, 0.5]), np.array([0.9, 0.1])
+        >>> round(float(lk.information.cross_entropy(p, q)), 3)
+        1.204
     """
     in_unit(0.0, unit)
     if _both_distributions(p, q):
@@ -67,6 +72,10 @@ def kl(p: Any, q: Any, *, unit: str = "nats") -> Any:
     Returns:
         A number for tables, infinite where q is 0 and p is not: a `SupportWarning` then names
         the cell. An `Estimate` with an entry for each row of distributions.
+
+    Examples:
+        >>> round(float(lk.information.kl(np.array([0.5, 0.5]), np.array([0.9, 0.1]))), 3)
+        0.511
     """
     in_unit(0.0, unit)
     if _both_distributions(p, q):
@@ -90,6 +99,11 @@ def jensen_shannon(p: Any, q: Any, *, unit: str = "nats") -> Any:
 
     Returns:
         A number for tables; an `Estimate` with an entry for each row of distributions.
+
+    Examples:
+        >>> p, q = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+        >>> round(float(lk.information.jensen_shannon(p, q, unit="bits")), 3)
+        1.0
     """
     in_unit(0.0, unit)
     if _both_distributions(p, q):

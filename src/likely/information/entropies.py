@@ -39,6 +39,10 @@ def entropy(
 
     Returns:
         A number for a table; an `Estimate` with an entry for each row of a distribution.
+
+    Examples:
+        >>> float(lk.information.entropy(np.array([0.5, 0.5]), unit="bits"))
+        1.0
     """
     in_unit(0.0, unit)
     if is_distribution(p):

@@ -17,6 +17,10 @@ def gaussian_entropy(covariance: Any, *, unit: str = "nats") -> float:
     Args:
         covariance: (d, d) the covariance S, or a variance where d = 1.
         unit: "nats" or "bits".
+
+    Examples:
+        >>> round(float(lk.information.gaussian_entropy(np.eye(2))), 3)
+        2.838
     """
     L = _cholesky(covariance, "covariance")
     nats = 0.5 * len(L) * (1 + np.log(2 * np.pi)) + np.log(np.diagonal(L)).sum()
@@ -46,6 +50,10 @@ def gaussian_kl(
         other_mean: m₁; zero where None.
         other_covariance: S₁; the identity where None.
         unit: "nats" or "bits".
+
+    Examples:
+        >>> round(float(lk.information.gaussian_kl(np.ones(2), np.eye(2))), 3)
+        1.0
     """
     L0 = _cholesky(covariance, "covariance")
     d = len(L0)
@@ -85,6 +93,11 @@ def gaussian_mutual_information(
         b: the other one, or ones.
         given: those that are known.
         unit: "nats" or "bits".
+
+    Examples:
+        >>> S = np.array([[1.0, 0.8], [0.8, 1.0]])
+        >>> round(float(lk.information.gaussian_mutual_information(S)), 3)
+        0.511
     """
     S = np.atleast_2d(np.asarray(covariance, float))
     A, B, C = (axes_of(None, which, len(S)) for which in (a, b, given))

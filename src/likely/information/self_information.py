@@ -17,6 +17,10 @@ def surprise(p: Any, *, unit: str = "nats") -> np.ndarray:
     Args:
         p: probabilities from 0 to 1, of any shape; they need not sum to one.
         unit: "nats" or "bits".
+
+    Examples:
+        >>> lk.information.surprise(np.array([0.5, 0.25]), unit="bits")
+        array([1., 2.])
     """
     values = raw_values(p)
     bad = ~((values >= 0) & (values <= 1))

@@ -33,6 +33,11 @@ def mutual_information(
         b: the other one, or ones.
         given: the variables C that are known.
         unit: "nats" or "bits".
+
+    Examples:
+        >>> joint = np.array([[0.5, 0.0], [0.0, 0.5]])
+        >>> round(float(lk.information.mutual_information(joint, unit="bits")), 3)
+        1.0
     """
     values = probabilities(p)
     if values.ndim < 2:

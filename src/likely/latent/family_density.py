@@ -42,6 +42,11 @@ class FamilyDensity(Density):
         family_: the family of a row.
         eta_: its parameters, unconstrained.
         theta_: its parameters by name.
+
+    Examples:
+        >>> X = np.array([[1.0], [2.0], [3.0]])
+        >>> lk.FamilyDensity().fit(X).log_prob(X).round(2)
+        array([-1.47, -0.72, -1.47])
     """
 
     family: Any

@@ -52,6 +52,13 @@ class MLP(eqx.Module):
         output_init: the initialiser of the last layer; None is `init`.
         dtype: the precision of the computation, such as "bfloat16"; parameters keep
             theirs. None computes in the precision of the parameters.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> import jax
+        >>> model = lk.models.MLP((8,)).build(3, 1, key=jax.random.key(0))
+        >>> model(jnp.ones((4, 3)))[0].shape
+        (4, 1)
     """
 
     hidden: tuple[int, ...] = eqx.field(static=True, converter=_sizes, default=(64, 64))
@@ -122,6 +129,12 @@ def mlp(sizes: Sequence[int], *, key: Key, **settings: Any) -> Chain | MixedPrec
         sizes: (d, hidden, ..., k).
         key: the random key of the initial weights.
         settings: settings of `MLP`: activation, norm, dropout, residual, init, dtype.
+
+    Examples:
+        >>> import jax
+        >>> import jax.numpy as jnp
+        >>> lk.models.mlp((3, 8, 1), key=jax.random.key(0))(jnp.ones((4, 3)))[0].shape
+        (4, 1)
     """
     n_in, *hidden, n_out = sizes
     return MLP(tuple(hidden), **settings).build(n_in, n_out, key=key)

@@ -167,5 +167,9 @@ def optimal_critic(log_p: Any, log_q: Any) -> np.ndarray:
     Args:
         log_p: log probabilities or densities of real rows at some points.
         log_q: those of draws, at the same points.
+
+    Examples:
+        >>> lk.objectives.optimal_critic(np.log([0.6]), np.log([0.2])).round(2)
+        array([1.1])
     """
     return np.asarray(log_p, np.float64) - np.asarray(log_q, np.float64)

@@ -19,22 +19,46 @@ from likely.typing import Batch, Key, Model, State
 
 
 def margin(f: Float[Array, "*n"], y: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """The margin y·f(x), positive if and only if the sign of f is right."""
+    """The margin y·f(x), positive if and only if the sign of f is right.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> lk.objectives.margin(jnp.array([-2.0, 0.5]), jnp.array([-1.0, -1.0]))
+        Array([ 2. , -0.5], dtype=float32)
+    """
     return y * f
 
 
 def zero_one(m: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """The 0/1 loss: 1 where the margin is not positive; its gradient is 0 almost everywhere."""
+    """The 0/1 loss: 1 where the margin is not positive; its gradient is 0 almost everywhere.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> lk.objectives.zero_one(jnp.array([-1.0, 0.5]))
+        Array([1., 0.], dtype=float32)
+    """
     return (m <= 0).astype(m.dtype)
 
 
 def hinge(m: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """The hinge loss max(0, 1 − m), with a subgradient at the kink m = 1."""
+    """The hinge loss max(0, 1 − m), with a subgradient at the kink m = 1.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> lk.objectives.hinge(jnp.array([-1.0, 0.5, 2.0]))
+        Array([2. , 0.5, 0. ], dtype=float32)
+    """
     return jnp.maximum(0.0, 1 - m)
 
 
 def logistic(m: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """The logistic loss log(1 + e^−m), in nats."""
+    """The logistic loss log(1 + e^−m), in nats.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> lk.objectives.logistic(jnp.array([0.0])).round(3)
+        Array([0.693], dtype=float32)
+    """
     return jax.nn.softplus(-m)
 
 

@@ -46,6 +46,10 @@ class PolynomialBasis(AbstractBasis):
     Args:
         degree: the highest total degree.
         interactions: whether columns are multiplied with each other.
+
+    Examples:
+        >>> lk.preprocess.PolynomialBasis(2).fit_transform(np.array([[2.0, 3.0]]))
+        array([[2., 3., 4., 6., 9.]])
     """
 
     @no_type_check  # scikit-learn: settings are checked in fit
@@ -78,6 +82,10 @@ class Interactions(AbstractBasis):
 
     Args:
         pairs: which pairs to multiply, by number; all by default.
+
+    Examples:
+        >>> lk.preprocess.Interactions().fit_transform(np.array([[2.0, 3.0]]))
+        array([[2., 3., 6.]])
     """
 
     @no_type_check  # scikit-learn: settings are checked in fit
@@ -105,6 +113,12 @@ class FourierBasis(AbstractBasis):
     Args:
         order: the highest frequency.
         period: T; by default the range of each column over the rows that have weight.
+
+    Examples:
+        >>> basis = lk.preprocess.FourierBasis(1, period=4.0)
+        >>> basis.fit_transform(np.array([[0.0], [1.0]])).round(2)
+        array([[0., 1.],
+               [1., 0.]])
     """
 
     @no_type_check  # scikit-learn: settings are checked in fit
@@ -145,6 +159,10 @@ class NaturalSpline(AbstractBasis):
 
     Args:
         n_knots: K, the number of knots for each column.
+
+    Examples:
+        >>> lk.preprocess.NaturalSpline(4).fit_transform(np.arange(10.0)[:, None]).shape
+        (10, 3)
     """
 
     @no_type_check  # scikit-learn: settings are checked in fit

@@ -49,6 +49,12 @@ class DateParts(AbstractTransformer):
     Attributes:
         start_: the first date of each column, (d,) days since 1970.
         kept_: which parts vary, (d, parts) of bool.
+
+    Examples:
+        >>> dates = np.array([["2024-03-01"], ["2024-12-31"]], dtype="datetime64[D]")
+        >>> lk.preprocess.DateParts(parts=("month", "weekday")).fit_transform(dates)
+        array([[ 3.,  4.],
+               [12.,  1.]])
     """
 
     _input_tags = ("allow_nan",)

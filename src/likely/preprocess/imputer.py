@@ -26,6 +26,12 @@ class Imputer(AbstractTransformer):
     Attributes:
         statistics_: the value that is filled in, (d,).
         indicated_: which columns have an indicator, (d,) of bool.
+
+    Examples:
+        >>> lk.preprocess.Imputer().fit_transform(np.array([[1.0], [np.nan], [3.0]]))
+        array([[1., 0.],
+               [2., 1.],
+               [3., 0.]])
     """
 
     _input_tags = ("allow_nan",)

@@ -15,6 +15,11 @@ def one_hot(codes: Int[Any, " n"], k: int) -> Float[Any, "n k"]:
     Args:
         codes: integers, NumPy's or JAX's.
         k: how many classes there are.
+
+    Examples:
+        >>> lk.preprocess.one_hot(np.array([0, 2]), 3)
+        array([[1., 0., 0.],
+               [0., 0., 1.]])
     """
     xp = codes.__array_namespace__()
     return (codes[:, None] == xp.arange(k)[None]).astype(float)

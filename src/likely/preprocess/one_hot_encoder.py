@@ -40,6 +40,12 @@ class OneHotEncoder(AbstractEncoder):
         categories_: the categories of each feature that have a column, in order.
         grouped_: whether a feature has a column for the others, (d,) of bool.
         missing_: whether it has a column for missing values, (d,) of bool.
+
+    Examples:
+        >>> lk.preprocess.OneHotEncoder().fit_transform(np.array([["red"], ["blue"], ["red"]]))
+        array([[0., 1.],
+               [1., 0.],
+               [0., 1.]])
     """
 
     @no_type_check  # scikit-learn: settings are checked in fit

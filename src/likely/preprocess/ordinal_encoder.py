@@ -27,6 +27,12 @@ class OrdinalEncoder(AbstractEncoder):
 
     Attributes:
         categories_: the categories of each feature, in order.
+
+    Examples:
+        >>> lk.preprocess.OrdinalEncoder().fit_transform(np.array([["red"], ["blue"], ["red"]]))
+        array([[1.],
+               [0.],
+               [1.]])
     """
 
     @no_type_check  # scikit-learn: settings are checked in fit

@@ -55,6 +55,12 @@ class StandardScaler(AbstractScaler):
     Args:
         with_mean: subtract the mean.
         with_std: divide by the standard deviation.
+
+    Examples:
+        >>> lk.preprocess.StandardScaler().fit_transform(np.array([[1.0], [2.0], [3.0]])).round(2)
+        array([[-1.22],
+               [ 0.  ],
+               [ 1.22]])
     """
 
     @no_type_check  # scikit-learn: settings are checked in fit
@@ -77,6 +83,11 @@ class RobustScaler(AbstractScaler):
 
     Args:
         quantile_range: the two quantiles, in percent.
+
+    Examples:
+        >>> X = np.array([[1.0], [2.0], [3.0], [4.0], [100.0]])
+        >>> lk.preprocess.RobustScaler().fit_transform(X)[:, 0]
+        array([-1. , -0.5,  0. ,  0.5, 48.5])
     """
 
     @no_type_check  # scikit-learn: settings are checked in fit
@@ -98,6 +109,12 @@ class MinMaxScaler(AbstractScaler):
 
     Args:
         feature_range: the range; 0 to 1 by default.
+
+    Examples:
+        >>> lk.preprocess.MinMaxScaler().fit_transform(np.array([[1.0], [2.0], [5.0]]))
+        array([[0.  ],
+               [0.25],
+               [1.  ]])
     """
 
     @no_type_check  # scikit-learn: settings are checked in fit

@@ -69,6 +69,13 @@ class TableEncoder(AbstractTransformer):
         texts_: the columns of text whose words are used.
         vectorizers_: the fitted `text` of each.
         text_scale_: what the words of each are multiplied by.
+
+    Examples:
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"size": [1.0, 2.0, 3.0], "color": ["red", "blue", "red"]})
+        >>> encoder = lk.preprocess.TableEncoder().fit(frame)
+        >>> print(list(encoder.get_feature_names_out()))
+        ['size', 'color_blue', 'color_red']
     """
 
     text: Any

@@ -40,6 +40,12 @@ class TargetEncoder(AbstractEncoder):
             missing values.
         target_mean_: (targets,).
         classes_: the classes, if the target has some.
+
+    Examples:
+        >>> X, y = np.array([["a"], ["a"], ["b"], ["b"]] * 5), np.array([0.0, 1.0, 4.0, 5.0] * 5)
+        >>> lk.preprocess.TargetEncoder().fit(X, y).transform(np.array([["a"], ["b"]])).round(1)
+        array([[0.5, 0.5, 0. , 0. ],
+               [0. , 0. , 0.5, 0.5]])
     """
 
     _needs_target = True

@@ -95,6 +95,11 @@ def urn_law(white: int, black: int, *, n: int, added: int = 1) -> Table:
         black: balls that count as 0, at first.
         n: the number of draws, at most 16.
         added: −1 draws without replacement, 0 with it, 1 and more is Pólya's urn.
+
+    Examples:
+        >>> lk.probability.urn_law(1, 1, n=2).values.round(3)
+        array([[0.333, 0.167],
+               [0.167, 0.333]])
     """
     if not 1 <= n <= MAX_DRAWS:
         raise InputError(f"n is {n}; give 1 to {MAX_DRAWS} draws.")

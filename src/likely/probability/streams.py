@@ -179,6 +179,10 @@ def welford(x: Any) -> Welford:
 
     Args:
         x: (n,) numbers.
+
+    Examples:
+        >>> lk.probability.welford(np.array([1.0, 2.0, 6.0])).mean
+        array([1. , 1.5, 3. ])
     """
     x = np.asarray(x, np.float64)
     if x.ndim != 1 or not len(x):

@@ -95,6 +95,12 @@ def cross_validate(
         sample_weight: how often each row counts, in fits and in judgements.
         groups: what each row belongs to; a number of folds keeps groups together, and
             splitters such as `GroupKFold` get them.
+
+    Examples:
+        >>> table = lk.data.diabetes()
+        >>> found = lk.cross_validate(lk.Ridge(), table.X, table.y, grid={"alpha": [0.01, 1.0]})
+        >>> print(found.best_params)
+        {'alpha': 0.01}
     """
     params = _settings(estimator, grid or {})
     y = targets_of(estimator, X, sample_weight) if y is None else y

@@ -44,6 +44,12 @@ def partial_dependence(
             a column of words is all that occur.
         grid: the values to use instead.
         sample_weight: how often each row counts.
+
+    Examples:
+        >>> table = lk.data.diabetes()
+        >>> model = lk.Ridge(0.1).fit(table.X, table.y)
+        >>> lk.partial_dependence(model, table.X, 2, points=5).mean.shape
+        (5,)
     """
     w = weights_of(sample_weight, len(X))
     rows = Inputs(X, estimator, np.flatnonzero(w))

@@ -23,6 +23,13 @@ class Ensemble(AbstractMixture):
         weights_: (m,) π, with sum one.
         names_: the names of the members.
         scales_: (m,) scales of errors; 1 where a member has a distribution.
+
+    Examples:
+        >>> table = lk.data.diabetes()
+        >>> members = [("ridge", lk.Ridge(0.1)), ("null", lk.NullRegressor())]
+        >>> model = lk.Ensemble(members, weights=[0.9, 0.1]).fit(table.X, table.y)
+        >>> model.predict(table.X[:2]).shape
+        (2,)
     """
 
     weights: Any

@@ -50,6 +50,11 @@ def mixing_weights(
         w: (n,) how often each row counts.
         tolerance: the gap to stop at, in nats per unit of weight.
         max_steps: the most rounds.
+
+    Examples:
+        >>> log_probs = np.log([[0.9, 0.2], [0.8, 0.3], [0.1, 0.6]])
+        >>> round(float(lk.mixing_weights(log_probs).weights.sum()), 6)
+        1.0
     """
     L = np.asarray(log_probs, np.float64)
     if L.ndim != 2 or L.size == 0 or np.isnan(L).any() or np.isposinf(L).any():

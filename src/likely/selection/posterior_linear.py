@@ -24,11 +24,8 @@ from likely.core.numerics import HALF_LOG_2PI
 from likely.core.precision import float64
 from likely.core.rows import pad
 from likely.estimators.linear.coefficients import coefficients_of, linear_of
-from likely.estimators.linear.glm import (
-    DispersedLearner,
-    LinearLearner,
-    SharedLearner,
-)
+from likely.estimators.linear.dispersed import DispersedLearner
+from likely.estimators.linear.glm import LinearLearner, SharedLearner
 from likely.estimators.linear.lasso import ElasticNetLearner
 from likely.estimators.linear.model import LinearModel
 from likely.estimators.linear.normal import NormalLinearLearner

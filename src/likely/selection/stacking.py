@@ -28,6 +28,12 @@ class Stacking(AbstractMixture):
         gap_: no weights are better by more than this.
         names_: the names of the members.
         scales_: (m,) scales of errors; 1 where a member has a distribution.
+
+    Examples:
+        >>> table = lk.data.diabetes()
+        >>> members = [("ridge", lk.Ridge(0.1)), ("null", lk.NullRegressor())]
+        >>> print(lk.Stacking(members).fit(table.X, table.y).weights_.round(1))
+        [1. 0.]
     """
 
     _needs_folds = True

@@ -54,6 +54,7 @@ from .least_squares.levenberg_marquardt import LevenbergMarquardt as LevenbergMa
 from .least_squares.ridge import (
     ridge as ridge,
     ridge_folds as ridge_folds,
+    ridge_lines as ridge_lines,
 )
 from .penalised.coordinate import CoordinateDescent as CoordinateDescent
 from .penalised.lasso_path import (

@@ -50,6 +50,12 @@ def minimize(
         x0: where to start; a list of numbers is an array.
         solver: one of `likely.solvers`; `BFGS()` if not given.
         key: for solvers that draw random numbers.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> found = lk.solvers.minimize(lambda x: jnp.sum((x - 3.0) ** 2), np.zeros(2))
+        >>> print(np.asarray(found.model).round(3))
+        [3. 3.]
     """
     solver = BFGS() if solver is None else solver
     if not concrete(x0):

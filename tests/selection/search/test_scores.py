@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 
 import likely as lk
-from likely.estimators.linear import many_fits
+from likely.estimators.linear.fitting import many_fits
 from likely.selection.search.batches import MAX_SETTINGS, batches
 
 rng = np.random.default_rng(0)

@@ -48,6 +48,11 @@ def convexity(
         "no" with a witness: two points x and y with the weight t of x ("definition"), x and y
         ("gradient"), or the point x with the direction v of negative curvature ("hessian"); or
         "not refuted". Where f is quadratic, `definiteness` of its matrix proves it.
+
+    Examples:
+        >>> low, high = np.full(2, -1.0), np.full(2, 1.0)
+        >>> print(lk.analysis.convexity(lambda x: (x**2).sum(), low, high))
+        convex: not refuted. No counter-example among 10,000 trials; that is no proof.
     """
     check_choice("by", by, TESTS)
     if strict and by == "hessian":

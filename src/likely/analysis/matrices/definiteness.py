@@ -50,6 +50,10 @@ def definiteness(A: Any) -> Definiteness:
 
     Args:
         A: (d, d) symmetric.
+
+    Examples:
+        >>> lk.analysis.definiteness(np.array([[2.0, 0.0], [0.0, 1.0]])).kind
+        'positive definite'
     """
     A = symmetric(A)
     values, vectors = np.linalg.eigh(A)

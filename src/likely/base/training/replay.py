@@ -1,7 +1,8 @@
 """Callbacks of a fit that is one program, which runs before they are called.
 
 So they cannot change a number of it. Where one asks to stop after k steps, the program is
-run again with that limit: a function of the same rows, it takes the same k steps.
+run again with that limit: a function of the same rows, it takes the same k steps. A limit
+that is known in advance, `StepLimit`, is that of the program.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import equinox as eqx
 import numpy as np
 
 from likely.base.training.members import Network
-from likely.solvers.training.events import Callback, Event, notify
+from likely.solvers.training.events import Callback, Event, StepLimit, notify
 from likely.typing import CALLED_OFF, STEP_LIMIT, TRAINED, Solution
 
 
@@ -57,6 +58,18 @@ def replay(
     message = str(phi.solution.status)
     notify(callbacks, Event("stop", step=step, message=message, running=0))
     return phi
+
+
+def known_limit(callbacks: tuple[Callback, ...], epochs: Epochs) -> int | None:
+    """After how many steps a callback is known to end the fit; None where none is.
+
+    Args:
+        callbacks: of the fit.
+        epochs: how its steps are counted.
+    """
+    limits = [c.steps for c in callbacks if isinstance(c, StepLimit)]
+    whole = [epochs.steps * -(-max(limit, 1) // epochs.steps) for limit in limits]
+    return min((steps for steps in whole if steps < epochs.limit), default=None)
 
 
 def _events(solution: Solution, step: int, epochs: Epochs) -> list[Event]:

@@ -28,7 +28,7 @@ from likely.base.training.members import (
 )
 from likely.base.training.options import TrainingOptions
 from likely.base.training.regimes import released
-from likely.base.training.replay import Epochs, replay
+from likely.base.training.replay import Epochs, known_limit, replay
 from likely.core.checks import InputError
 from likely.core.precision import float64, to_numpy
 from likely.core.random import key_of
@@ -104,8 +104,10 @@ class Trainer(NamedTuple):
             found = train(*members, **observers.settings, verbose=verbose)
             return released(to_numpy(found))
         callbacks = as_callbacks(observers.callbacks)
-        found = self._until(None, members)
         epochs = self._epochs(*members)
+        steps = known_limit(callbacks, epochs)
+        epochs = epochs if steps is None else epochs._replace(limit=steps)
+        found = self._until(steps, members)
         return replay(found, callbacks, lambda k: self._until(k, members), epochs)
 
     def _epochs(self, members: Member, shared: SharedRows) -> Epochs:

@@ -44,6 +44,10 @@ def date_formats(n: int = 10_000, *, random_state: Any = None) -> Dataset:
     Args:
         n: rows.
         random_state: seed or NumPy generator.
+
+    Examples:
+        >>> len(lk.data.date_formats(20, random_state=0).X)
+        20
     """
     rng = generator(random_state)
     first = datetime.date(FIRST_YEAR, 1, 1).toordinal()

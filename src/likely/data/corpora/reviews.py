@@ -39,6 +39,10 @@ def reviews(n: int = 1000, *, turned: float = 0.3, random_state: Any = None) -> 
         n: how many.
         turned: the share of clauses whose sentiment is turned around by the words before.
         random_state: seed or generator.
+
+    Examples:
+        >>> len(lk.data.reviews(20, random_state=0).X)
+        20
     """
     rng = generator(random_state)
     made = [_review(rng, turned) for _ in range(n)]

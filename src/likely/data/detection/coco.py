@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from likely.data.detection.annotated import AnnotatedImages
-from likely.data.detection.problems import Reading
+from likely.data.detection.problems import Reading, images_in
 from likely.data.errors import table_error
+
+MAX_PIXELS = 2**53
+"""Whole numbers from this on are no places in an image."""
 
 
 def read_coco(
@@ -28,34 +31,66 @@ def read_coco(
     path = Path(annotations)
     content = _content(path)
     folder = path.parent if images is None else Path(images)
-    reading, names = Reading(problems), {}
-    for each in content.get("categories", ()):
-        names[each.get("id")] = each.get("name", each.get("id"))
-    boxes: dict[Any, list] = {each.get("id"): [] for each in content["images"]}
+    reading = Reading(problems)
+    boxes = _boxes(reading, path, content)
+    for each in content["images"]:
+        name = each.get("file_name")
+        if not isinstance(name, str) or not name or "\0" in name:
+            reading.wrong(path, f"image {each.get('id')!r} has no file_name; add it.")
+            continue
+        found = boxes.pop(_key(each.get("id")), None)
+        if found is None:
+            reading.wrong(path, f"lists image {each.get('id')!r} twice; remove one.")
+            continue
+        pixels = reading.image(folder / name)
+        if pixels is not None:
+            reading.add(folder / name, pixels, found)
+    if folder.is_dir():
+        known = {folder / str(each.get("file_name")) for each in content["images"]}
+        strange = (file for file in images_in(folder) if file not in known)
+        reading.unused(strange, f"{path.name} does not list them")
+    return reading.done(path, "COCO")
+
+
+def _boxes(
+    reading: Reading, path: Path, content: Mapping[str, Any]
+) -> dict[str, list[tuple[Any, Any, str]]]:
+    """For each image the labels, corners and names of its annotations."""
+    names = {_key(each.get("id")): _label(each) for each in content["categories"]}
+    boxes: dict[str, list] = {_key(each.get("id")): [] for each in content["images"]}
     for number, each in enumerate(content["annotations"]):
         found = _box(reading, path, each, names, number)
         if found is None:
             continue
-        if each.get("image_id") not in boxes:
+        if _key(each.get("image_id")) not in boxes:
             reading.wrong(
                 path,
                 f"annotation {number} is of image {each.get('image_id')!r}, which is not "
                 "listed; list the image or remove the annotation.",
             )
             continue
-        boxes[each["image_id"]].append(found)
+        boxes[_key(each.get("image_id"))].append(found)
     crowds = sum(bool(each.get("iscrowd")) for each in content["annotations"])
     if crowds:
         reading.notes.append(f"{path}: {crowds} regions of crowds are left out.")
-    for each in content["images"]:
-        if not isinstance(each.get("file_name"), str):
-            reading.wrong(path, f"image {each.get('id')!r} has no file_name; add it.")
-            continue
-        file = folder / each["file_name"]
-        pixels = reading.image(file)
-        if pixels is not None:
-            reading.add(file, pixels, boxes[each.get("id")])
-    return reading.done(path, "COCO")
+    return boxes
+
+
+def _key(value: Any) -> str:
+    """An id, which may be any value of JSON, as the key of a table."""
+    return json.dumps(value, sort_keys=True)
+
+
+def _label(category: Mapping[str, Any]) -> Any:
+    """The name of a category, or its id where it has none."""
+    name = category.get("name")
+    return name if isinstance(name, str) and name else _plain(category.get("id"))
+
+
+def _plain(value: Any) -> Any:
+    """A label as it is where it is a text or a whole number, else its text."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole or isinstance(value, str) else json.dumps(value)
 
 
 def _content(path: Path) -> Mapping[str, Any]:
@@ -66,7 +101,9 @@ def _content(path: Path) -> Mapping[str, Any]:
         raise table_error(path, f"cannot be read ({error.strerror}).") from error
     except ValueError as error:
         raise table_error(path, f"is no JSON ({error}); is it whole?") from error
-    lists = ("images", "annotations")
+    if isinstance(content, dict) and content.get("categories") is None:
+        content["categories"] = []
+    lists = ("images", "annotations", "categories")
     if not isinstance(content, dict) or not all(
         isinstance(content.get(name), list)
         and all(isinstance(each, dict) for each in content[name])
@@ -90,7 +127,7 @@ def _box(
             path,
             f"annotation {number} has no bbox of four numbers; add it or remove it.",
         )
-    if category is None or (names and category not in names):
+    if category is None or (names and _key(category) not in names):
         return reading.wrong(
             path,
             f"annotation {number} has the category {category!r}, which is not listed; add "
@@ -98,8 +135,11 @@ def _box(
         )
     x, y, w, h = box
     corners = (x, y, x + w, y + h)
-    return names.get(category, category), corners, f"annotation {number}"
+    label = names.get(_key(category), _plain(category))
+    return label, corners, f"annotation {number}"
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether a value of JSON is a number of a size that pixels may have."""
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return known and (isinstance(value, float) or abs(value) < MAX_PIXELS)

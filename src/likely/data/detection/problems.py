@@ -1,5 +1,6 @@
 """What is wrong in files of boxes: one error that names the file, or notes to go on with."""
 
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,14 @@ from likely.data.errors import TableError, table_error
 SLACK = 1.0
 """Pixels by which a box may reach outside of its image; it is clipped."""
 WAYS = ("raise", "skip")
+MAX_NAMED = 5
+"""Files that a note names; the others are counted."""
+IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
+
+
+def images_in(folder: Path) -> list[Path]:
+    """The image files of a folder, by their names."""
+    return sorted(f for f in folder.iterdir() if f.suffix.lower() in IMAGE_ENDINGS)
 
 
 class Reading:
@@ -94,12 +103,27 @@ class Reading:
             self.wrong(path, f"{name}, {shown}, reaches outside: {size}; clip it.")
         return clipped
 
+    def unused(self, files: Iterable[Path], why: str) -> None:
+        """Keep one note of files that nothing refers to, with the names of some.
+
+        Args:
+            files: any number of them.
+            why: they are not used, such as "no annotation lists them".
+        """
+        found = sorted(files)
+        if found:
+            names = ", ".join(file.name for file in found[:MAX_NAMED])
+            more = ", ..." if len(found) > MAX_NAMED else ""
+            self.notes.append(
+                f"'{found[0].parent}': {len(found)} not used, since {why}: {names}{more}."
+            )
+
     def done(self, source: str | PathLike, kind: str) -> AnnotatedImages:
         """All that was read."""
         if not self.images:
             first = f" ({self.notes[0]})" if self.notes else ""
             raise table_error(source, f"there are no images that can be used{first}.")
-        shapes = {image.shape for image in self.images}
+        shapes = {(image.shape, image.dtype) for image in self.images}
         images: Any = self.images
         if len(shapes) == 1:
             images = np.stack(self.images)

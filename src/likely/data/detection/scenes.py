@@ -80,6 +80,10 @@ def shape_scenes(
         count: the least and the most objects of a scene.
         sides: the shortest and the longest side of a box.
         random_state: seed of the draws.
+
+    Examples:
+        >>> len(lk.data.shape_scenes(3).boxes)
+        3
     """
     rng, drawn = generator(random_state), {name: _shape(name) for name in SHAPES}
 

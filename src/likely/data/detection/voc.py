@@ -6,7 +6,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from likely.data.detection.annotated import AnnotatedImages
-from likely.data.detection.problems import Reading
+from likely.data.detection.problems import Reading, images_in
 from likely.data.errors import TableError, table_error
 
 MAX_BYTES = 1 << 24
@@ -35,7 +35,7 @@ def read_voc(
     if not files:
         raise table_error(path, "holds no XML files; give the folder that does.")
     folder = _folder(files[0].parent, images)
-    reading = Reading(problems)
+    reading, known = Reading(problems), set()
     for file in files:
         try:
             root = _root(file)
@@ -46,9 +46,13 @@ def read_voc(
         if not name:
             reading.wrong(file, "does not say the filename of its image; add it.")
             continue
+        known.add(folder / name.strip())
         pixels = reading.image(folder / name.strip())
         if pixels is not None:
             reading.add(folder / name.strip(), pixels, _objects(reading, file, root))
+    if path.is_dir() and folder.is_dir():
+        strange = (file for file in images_in(folder) if file not in known)
+        reading.unused(strange, "no XML file names them")
     return reading.done(path, "Pascal VOC")
 
 

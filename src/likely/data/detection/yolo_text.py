@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from likely.data.detection.annotated import AnnotatedImages
-from likely.data.detection.problems import Reading
-from likely.data.errors import table_error
+from likely.data.detection.problems import Reading, images_in
+from likely.data.errors import TableError, table_error
 
-IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 NAMES = ("classes.txt", "obj.names", "classes.names")
 
 
@@ -34,8 +33,7 @@ def read_yolo(
     folder = Path(images)
     if not folder.is_dir():
         raise table_error(folder, "is no folder; give the folder of the images.")
-    files = sorted(f for f in folder.iterdir() if f.suffix.lower() in IMAGE_ENDINGS)
-    texts = _texts(folder, annotations)
+    files, texts = images_in(folder), _texts(folder, annotations)
     names, reading = _names(texts, folder), Reading(problems)
     for file in files:
         pixels = reading.image(file)
@@ -47,6 +45,9 @@ def read_yolo(
             reading.add(file, pixels, [])
             continue
         reading.add(file, pixels, _objects(reading, text, pixels.shape, names))
+    known = {f"{file.stem}.txt" for file in files} | set(NAMES)
+    strange = (text for text in texts.glob("*.txt") if text.name not in known)
+    reading.unused(strange, "they belong to no image")
     return reading.done(folder, "YOLO text")
 
 
@@ -63,9 +64,17 @@ def _names(*folders: Path) -> list[str]:
         [*folders, *(f.parent for f in folders)], NAMES
     ):
         if (folder / name).is_file():
-            lines = (folder / name).read_text(encoding="utf-8").splitlines()
+            lines = _lines(folder / name)
             return [line.strip() for line in lines if line.strip()]
     return []
+
+
+def _lines(file: Path) -> list[str]:
+    """The lines of a text file."""
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise table_error(file, f"cannot be read ({error}).") from error
 
 
 def _objects(
@@ -75,9 +84,9 @@ def _objects(
     h, w = shape[:2]
     found = []
     try:
-        lines = text.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reading.wrong(text, f"cannot be read ({error}).")
+        lines = _lines(text)
+    except TableError as error:
+        reading.refuse(error)
         return []
     for number, line in enumerate(lines, 1):
         cells = line.split()

@@ -131,6 +131,12 @@ def check(
         level: about the probability that a table without any fault has a finding. It is
             shared by all checks, and what is significant has to be large enough to matter.
         random_state: a seed for the folds.
+
+    Examples:
+        >>> table = lk.data.diabetes()
+        >>> model = lk.LinearRegression().fit(table.X, table.y)
+        >>> lk.check(model, table.X, table.y).codes
+        ('LK202',)
     """
     options = Options(cv, coverage, level, random_state)
     known, new = (

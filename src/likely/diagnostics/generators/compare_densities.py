@@ -21,6 +21,8 @@ from likely.preprocess import TableCodec
 
 MIN_ROWS = 10
 """The fewest rows of which some can be held out."""
+MAX_JUDGED = 2000
+"""Held-out rows that are judged; more of them cost more time than their error is worth."""
 
 
 def compare_densities(
@@ -40,7 +42,8 @@ def compare_densities(
             of numbers, such as `GaussianMixture()`, is welcome too.
         X: rows: a frame, a dictionary of columns, or an array; it may hold words, dates, counts
             and missing cells.
-        test_size: the share of rows that is held out.
+        test_size: the share of rows that is held out; at most 2,000 of these, drawn at
+            random, are judged.
         n_samples: rows drawn from each model to be judged; 0 for none.
         random_state: seed of the split, of the models and of the draws.
         verbose: whether to show a progress bar.
@@ -57,6 +60,7 @@ def compare_densities(
     if not 0 < test_size < 1:
         raise InputError(f"test_size is {test_size}; give a share between 0 and 1.")
     split, moved = split_table(X, test_size, random_state)
+    split = _judged_part(split, random_state)
     entrants = contenders(models, random_state, split.codec)
     found: list[Trial] = []
     with Bar(len(entrants), enabled=verbose, transient=True) as bar:
@@ -99,6 +103,15 @@ def split_table(X: Any, test_size: float, seed: int) -> tuple[Split, int]:
         raise InputError("nearly every row has a level of its own; merge rare levels.")
     parts = (take(X, np.flatnonzero(~out)), take(X, np.flatnonzero(out)))
     return Split(*parts, codec, TableSpace.of(X)), int(lone.sum())
+
+
+def _judged_part(split: Split, seed: int) -> Split:
+    """The split with no more held-out rows than are judged."""
+    m = row_count(split.held_out)
+    if m <= MAX_JUDGED:
+        return split
+    some = np.sort(generator_of(seed).permutation(m)[:MAX_JUDGED])
+    return split._replace(held_out=take(split.held_out, some))
 
 
 def _lone_rows(V: np.ndarray, out: np.ndarray, codec: TableCodec) -> np.ndarray:

@@ -24,7 +24,13 @@ QUICK = (BASELINE, MIXTURE, "BayesianNetwork", "SumProductNetwork")
 NETWORKS = ("AutoregressiveDensity", "NormalizingFlow", "VAE", "Diffusion", "GAN")
 ENSEMBLES = ("AutoregressiveDensity", "NormalizingFlow")
 """Networks of which there are several by default."""
-MAX_STEPS = {"AutoregressiveDensity": 600, "NormalizingFlow": 600, "VAE": 4000}
+MAX_STEPS = {
+    "AutoregressiveDensity": 600,
+    "NormalizingFlow": 600,
+    "VAE": 4000,
+    "Diffusion": 3000,
+    "GAN": 2000,
+}
 """Steps of networks that held-out rows stop, which may be later than a comparison can wait."""
 
 

@@ -16,6 +16,7 @@ from likely.evaluate.generated.memorization import MemorizationTest, memorizatio
 from likely.evaluate.generated.support import SupportScores, support_scores
 from likely.evaluate.scores import Score
 from likely.preprocess import TableCodec
+from likely.solvers.training.events import StepLimit
 
 MAX_SAMPLES = 2000
 """Rows that are drawn from each model, and real rows they are set beside."""
@@ -56,16 +57,6 @@ class Trial(NamedTuple):
     """Of the fit and of judging held-out rows."""
     failure: str = ""
     """Why there is nothing, in a sentence."""
-
-
-class StepLimit(NamedTuple):
-    """A callback that ends a training after some steps."""
-
-    steps: int
-
-    def __call__(self, event: Any) -> bool:
-        """Whether to end."""
-        return event.step >= self.steps
 
 
 def attempt(

@@ -57,6 +57,13 @@ def influence(
         damping: for networks: what is added to the diagonal of the Gauss-Newton matrix, in
             units of its mean. The larger, the less the directions count that the rows say
             little about.
+
+    Examples:
+        >>> table = lk.data.diabetes()
+        >>> model = lk.LinearRegression().fit(table.X, table.y)
+        >>> found = lk.diagnostics.influence(model, table.X, table.y)
+        >>> type(found).__name__
+        'Influence'
     """
     check_choice("method", method, METHODS)
     check_is_fitted(model)

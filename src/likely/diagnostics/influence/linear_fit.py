@@ -15,7 +15,8 @@ from likely.core.precision import float64
 from likely.core.rows import pad
 from likely.diagnostics.influence.linearised import Linearised
 from likely.estimators.linear.coefficients import coefficients_of, eta_at
-from likely.estimators.linear.glm import DispersedLearner, LinearLearner
+from likely.estimators.linear.dispersed import DispersedLearner
+from likely.estimators.linear.glm import LinearLearner
 from likely.estimators.linear.model import LinearModel
 from likely.estimators.linear.normal import NormalLinearLearner
 from likely.families import AbstractFamily, Gamma, Normal, Poisson, Predictive, Tweedie

@@ -128,6 +128,12 @@ def drift(
         level: the probability of calling tables different that are not; half of it is for
             the classifier, half for the columns together.
         random_state: a seed for the halves.
+
+    Examples:
+        >>> rng = np.random.default_rng(0)
+        >>> A, B = rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 1
+        >>> lk.diagnostics.drift(A, B).p_value < 0.01
+        True
     """
     if not 0 < level < 1:
         raise InputError(f"level is {level}; give a number between 0 and 1.")

@@ -135,6 +135,13 @@ class CNNClassifier(ClassifierMixin, NetworkPredictor):
         status_: how it ended.
         n_parameters_: the parameters of a network.
         n_trainable_: how many of them were trained.
+
+    Examples:
+        >>> X = np.random.default_rng(0).random((40, 8, 8))
+        >>> y = (X[:, :4].mean(axis=(1, 2)) > 0.5).astype(int)
+        >>> model = lk.CNNClassifier((4,), (8,), solver="adam", max_iter=2, n_members=1).fit(X, y)
+        >>> model.predict_proba(X[:3]).shape
+        (3, 2)
     """
 
     _kind = ImageInputs(512)
@@ -191,6 +198,13 @@ class CNNRegressor(RegressorMixin, NetworkPredictor):
     Args:
         family: a name as in `MLPRegressor`, such as "heteroscedastic" or
             "poisson", or a family.
+
+    Examples:
+        >>> X = np.random.default_rng(0).random((40, 8, 8))
+        >>> y = X[:, :4].mean(axis=(1, 2))
+        >>> model = lk.CNNRegressor((4,), (8,), solver="adam", max_iter=2, n_members=1).fit(X, y)
+        >>> model.predict(X[:3]).shape
+        (3,)
     """
 
     _kind = ImageInputs(512)
@@ -252,6 +266,13 @@ class ResNetClassifier(ClassifierMixin, NetworkPredictor):
         blocks: residual blocks in a stage, for all stages or for each.
         norm: "batch", "group" or None, before each activation.
         zero: whether each block starts as the identity.
+
+    Examples:
+        >>> X = np.random.default_rng(0).random((40, 8, 8))
+        >>> y = (X[:, :4].mean(axis=(1, 2)) > 0.5).astype(int)
+        >>> model = lk.ResNetClassifier((4,), solver="adam", max_iter=2, n_members=1).fit(X, y)
+        >>> model.predict_proba(X[:3]).shape
+        (3, 2)
     """
 
     _kind = ImageInputs(512)

@@ -30,6 +30,13 @@ class UNetSegmenter(NetworkPredictor):
         widths: the channels of each level, finest first; each level halves the positions.
         norm: "batch", "group" or None, after each convolution.
         up: "transposed", "nearest" or "bilinear".
+
+    Examples:
+        >>> X = np.random.default_rng(0).random((20, 8, 8))
+        >>> y = (X > 0.5).astype(int)  # a class for each pixel
+        >>> model = lk.UNetSegmenter((4,), max_iter=2).fit(X, y)
+        >>> model.predict(X[:3]).shape
+        (3, 8, 8)
     """
 
     _kind = ImageInputs(128)

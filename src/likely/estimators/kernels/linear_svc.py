@@ -4,6 +4,7 @@ import warnings
 from typing import Any, no_type_check
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
@@ -11,7 +12,11 @@ from likely.base.labels import class_weights
 from likely.base.settings import one_of, store
 from likely.core.checks import InputError
 from likely.estimators.kernels.margins import MarginClassifier, slack_cost
+from likely.models.kernels.svm.matrix_free import matrix_free_plane
 from likely.models.kernels.svm.primal import Plane, plane
+
+MAX_FACTORISED = 1000
+"""Rows or columns, the fewer of the two, up to which Hessians are formed."""
 
 
 class LinearSVC(ClassifierMixin, MarginClassifier):
@@ -42,6 +47,11 @@ class LinearSVC(ClassifierMixin, MarginClassifier):
         objective_: the objective of each machine.
         gap_: how far each objective can be above its minimum (by the dual).
         n_iter_: Newton steps of each machine, those of the loss that took most.
+
+    Examples:
+        >>> X, y = np.array([[0.0], [1.0], [5.0], [6.0]]), np.array([0, 0, 1, 1])
+        >>> print(lk.LinearSVC().fit(X, y).predict([[0.5], [5.5]]))
+        [0 1]
     """
 
     C: Any
@@ -110,18 +120,25 @@ class LinearSVC(ClassifierMixin, MarginClassifier):
     def _pairwise(self) -> bool:
         return False
 
-    def _values(self, X: np.ndarray) -> np.ndarray:
-        return X @ self.coef_.T + self.intercept_
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
 
-    def _planes(self, X: np.ndarray, codes: np.ndarray, C: np.ndarray) -> list[Plane]:
+    def _values(self, X: Any) -> np.ndarray:
+        return np.asarray(X @ self.coef_.T) + self.intercept_
+
+    def _planes(self, X: Any, codes: np.ndarray, C: np.ndarray) -> list[Plane]:
         """One plane for two classes, else one for each class against the rest."""
         c = len(self.classes_)
+        squared = self.loss == "squared_hinge"
+        large = issparse(X) or (squared and min(X.shape) > MAX_FACTORISED)
+        fit_plane = matrix_free_plane if large else plane
         return [
-            plane(
+            fit_plane(
                 X,
                 np.where(codes == k, 1.0, -1.0),
                 C,
-                squared=self.loss == "squared_hinge",
+                squared=squared,
                 intercept=bool(self.fit_intercept),
                 max_steps=int(self.max_iter),
                 tol=float(self.tol),

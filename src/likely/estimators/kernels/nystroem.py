@@ -32,6 +32,11 @@ class Nystroem(Transformer):
     Attributes:
         components_: (m, d) the landmarks.
         normalization_: (m, m) the inverse root of their Gram matrix.
+
+    Examples:
+        >>> X = np.random.default_rng(0).normal(size=(50, 2))
+        >>> lk.Nystroem(n_components=10).fit_transform(X).shape
+        (50, 10)
     """
 
     kernel: Any

@@ -87,6 +87,11 @@ class SVC(ClassifierMixin, MarginClassifier):
         objective_: the dual objective of each machine, minimised.
         gap_: the largest violation of the optimality conditions, for each machine.
         n_iter_: steps of each machine.
+
+    Examples:
+        >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+        >>> print(lk.SVC(C=10.0).fit(X, [0, 1, 1, 0]).predict(X))
+        [0 1 1 0]
     """
 
     C: Any

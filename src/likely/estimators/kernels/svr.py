@@ -51,6 +51,11 @@ class SVR(RegressorMixin, Predictor):
         gap_: the largest violation of the optimality conditions.
         scale_: s, with `probability=True`.
         n_iter_: steps.
+
+    Examples:
+        >>> X = np.linspace(0, 6, 30)[:, None]
+        >>> round(lk.SVR(C=10.0).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])), 2)
+        0.99
     """
 
     C: Any

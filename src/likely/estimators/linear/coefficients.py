@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import numpy as np
 from jaxtyping import PyTree
+from scipy.sparse import issparse
 
 from likely.models import Linear, Shared
 
@@ -53,12 +54,18 @@ def eta_at(phi: PyTree, x: Any) -> np.ndarray:
     """
     X, offset = x if isinstance(x, tuple) else (x, None)
     line, shared = linear_of(phi), coefficients_of(phi).shared
-    eta = (X if line.centre is None else X - line.centre) @ np.asarray(line.weight)
+    W = np.asarray(line.weight)
+    if line.centre is None:
+        eta = np.asarray(X @ W)
+    elif issparse(X):
+        eta = np.asarray(X @ W) - np.asarray(line.centre) @ W
+    else:
+        eta = (X - line.centre) @ W
     if line.bias is not None:
         eta = eta + line.bias
     if offset is not None:
         eta = eta + offset[:, None]
-    rest = np.broadcast_to(shared, (len(X), len(shared)))
+    rest = np.broadcast_to(shared, (X.shape[0], len(shared)))
     return np.concatenate([eta, rest], axis=1)
 
 

@@ -9,7 +9,8 @@ from sklearn.base import RegressorMixin
 from likely.base.settings import store
 from likely.core.checks import InputError, check_finite
 from likely.estimators.linear.coefficients import coefficients_of
-from likely.estimators.linear.glm import DispersedLearner, LinearLearner
+from likely.estimators.linear.dispersed import DispersedLearner
+from likely.estimators.linear.glm import LinearLearner
 from likely.estimators.linear.inference.evidence import Evidence, joint_covariance
 from likely.estimators.linear.inference.statistics import (
     likelihood_estimate,
@@ -60,12 +61,12 @@ def fit_log_linear(  # noqa: D417
 
 def log_linear_design(
     self: Any, X: Any, exposure: Any = None, offset: Any = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[Any, np.ndarray]:
     """The columns that have coefficients, and the offset of each row."""
     exposure = _given(self, X, "exposure", exposure)
     offset = _given(self, X, "offset", offset)
     columns = self._columns(self._inputs(X))
-    return columns, offset_of(len(columns), exposure, offset)
+    return columns, offset_of(columns.shape[0], exposure, offset)
 
 
 def _given(self: Any, X: Any, name: str, value: Any) -> Any:
@@ -177,6 +178,13 @@ class PoissonRegressor(RegressorMixin, LinearModel):
     Attributes:
         coef_: (d,) w.
         intercept_: b.
+
+    Examples:
+        >>> X, days = np.repeat([[0.0], [1.0]], 10, axis=0), np.full(20, 2.0)
+        >>> y = np.repeat([2, 6], 10)  # one and three a day
+        >>> model = lk.PoissonRegressor().fit(X, y, exposure=days)
+        >>> print(model.predict(X[[0, -1]], exposure=np.ones(2)).round(2))
+        [1. 3.]
     """
 
     __metadata_request__predict = KNOWN
@@ -239,6 +247,12 @@ class NegativeBinomialRegressor(RegressorMixin, LinearModel):
         coef_: (d,) w.
         intercept_: b.
         concentration_: r.
+
+    Examples:
+        >>> X, y = np.repeat([[0.0], [1.0]], 20, axis=0), np.tile([0, 1, 2, 9], 10)
+        >>> model = lk.NegativeBinomialRegressor().fit(X, y)
+        >>> print(model.predict(X[:1]).round(2), round(model.concentration_, 1))
+        [3.] 0.8
     """
 
     __metadata_request__predict = KNOWN

@@ -13,7 +13,7 @@ from likely.estimators.linear.counts import (
     log_linear_strengths,
     publish_log_linear,
 )
-from likely.estimators.linear.glm import DispersedLearner
+from likely.estimators.linear.dispersed import DispersedLearner
 from likely.estimators.linear.inference.evidence import Evidence, shape_variance
 from likely.estimators.linear.inference.statistics import likelihood_estimate
 from likely.estimators.linear.model import LinearModel, alpha_hyper
@@ -44,6 +44,11 @@ class GammaRegressor(RegressorMixin, LinearModel):
         coef_: (d,) w.
         intercept_: b.
         concentration_: a.
+
+    Examples:
+        >>> X, y = np.repeat([[0.0], [1.0]], 10, axis=0), np.tile([1.0, 2.0, 3.0, 4.0], 5)
+        >>> print(lk.GammaRegressor().fit(X, y).predict(X[:1]).round(2))
+        [2.3]
     """
 
     __metadata_request__predict = KNOWN

@@ -7,10 +7,12 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 
 from likely.base.labels import class_family, class_weights
-from likely.base.learning import learn
+from likely.base.learning import Problem, learn
+from likely.base.rows import dense
 from likely.base.settings import store
 from likely.core.checks import InputError
 from likely.estimators.linear.coefficients import coefficients_of, eta_at
@@ -22,9 +24,10 @@ from likely.estimators.linear.inference.statistics import (
     present_rows,
 )
 from likely.estimators.linear.model import LinearModel, alpha_of
+from likely.estimators.linear.overlap import overlap_is_certain
 from likely.estimators.linear.penalty import ridge_strengths, weak_strengths
 from likely.estimators.linear.ridge_prior import empty_columns
-from likely.estimators.linear.separation import separation
+from likely.estimators.linear.separation import MAX_SIZE, Separation, separation
 from likely.estimators.linear.standardised import standardised
 from likely.evaluate.thresholds import operating_points
 from likely.families import AbstractFamily, Bernoulli
@@ -114,6 +117,12 @@ class LogisticRegression(ClassifierMixin, LinearModel):
         separation_: the sentence about separation, or None.
         n_iter_: steps taken.
         status_: how the solver ended, a sentence.
+
+    Examples:
+        >>> X, y = np.arange(8.0)[:, None], np.array([0, 0, 1, 0, 1, 0, 1, 1])
+        >>> model = lk.LogisticRegression().fit(X, y)
+        >>> print(model.predict_proba([[3.5]]).round(2))
+        [[0.5 0.5]]
     """
 
     _uncertainty = "none"
@@ -164,19 +173,16 @@ class LogisticRegression(ClassifierMixin, LinearModel):
                     f"firth=True is for two classes, and y has {c}; use alpha instead."
                 )
             return FirthLearner(bool(self.fit_intercept))
-        return LinearLearner(class_family(c), self._solver(), bool(self.fit_intercept))
+        solver = self._solver(min(self.n_features_in_, len(y)))
+        return LinearLearner(class_family(c), solver, bool(self.fit_intercept))
 
-    def _solver(self) -> Any:
+    def _solver(self, columns: int) -> Any:
         name = self.solver
         if not isinstance(name, str):
             return name
         if name == "auto":
             several = len(self.classes_) if len(self.classes_) > 2 else 1
-            name = (
-                "newton"
-                if self.n_features_in_ * several <= MAX_NEWTON_COEFFICIENTS
-                else "lbfgs"
-            )
+            name = "newton" if columns * several <= MAX_NEWTON_COEFFICIENTS else "lbfgs"
         if name not in SOLVERS:
             known = ["auto", *SOLVERS]
             raise InputError(f"solver is {name!r}; give one of {known}.")
@@ -202,25 +208,23 @@ class LogisticRegression(ClassifierMixin, LinearModel):
     def _weights(self, y: np.ndarray, w: np.ndarray) -> np.ndarray:
         return class_weights(self.class_weight, self.classes_, y, w)
 
-    def _revised(self, phi, key: Key, hyper: dict, batch: Batch) -> Solution[Linear]:
+    def _revised(
+        self, phi, key: Key, hyper: dict, problem: Problem
+    ) -> Solution[Linear]:
         """Where a plane separates the classes there is no maximum: warn, and penalise.
 
-        A separation shows in rows that are as good as certain; a linear program then
-        tells it from a good fit. A slight penalty makes the answer unique.
+        A separation shows in rows that are as good as certain. A fit that is close to a
+        minimum proves that there is none (`overlap`); where there is no proof, a linear
+        program decides. A slight penalty makes the answer unique.
         """
-        self.separation_ = None
+        self.separation_, batch = None, problem.batch
         if hyper["alpha"] > 0 or self.firth:
             return phi
-        X, y, _ = present_rows(batch)
-        eta = eta_at(phi, X)
-        if not _losses(eta, y).min() < CERTAIN_NATS:
+        found = self._separation(phi, present_rows(batch))
+        if found is None:
             return phi
-        found = separation(X, y, len(self.classes_), intercept=bool(self.fit_intercept))
-        if found is None and not (_mode(eta) == y).all():
-            return phi
-        complete = found is None or found.complete
         alpha = SEPARABLE_ALPHA * batch.w.sum()
-        self.separation_ = self._sentence(complete, found.columns if found else [])
+        self.separation_ = self._sentence(*found)
         warnings.warn(
             f"{self.separation_} The fit uses alpha = {alpha:.3g}, and its probabilities "
             'are too certain: give alpha="auto" (a penalty by held-out rows), alpha '
@@ -229,13 +233,29 @@ class LogisticRegression(ClassifierMixin, LinearModel):
             stacklevel=5,
         )
         newton = Newton(max_steps=500, tolerance=1e-14)
-        exact = standardised(
-            LinearLearner(self.family_, newton, bool(self.fit_intercept)),
-            batch.x,
-            batch.w,
-            raw_penalty=False,
-        )
+        exact = LinearLearner(self.family_, newton, bool(self.fit_intercept))
+        if getattr(problem.learner, "orthonormal", False):
+            exact = problem.learner.around(exact)
+        else:
+            exact = standardised(exact, batch.x, batch.w, raw_penalty=False)
         return learn(exact, key, {"alpha": np.asarray(alpha)}, batch)
+
+    def _separation(self, phi, rows: Batch) -> Separation | None:
+        """What separates the classes, or None where nothing does."""
+        X, y, w = rows
+        eta, intercept = eta_at(phi, X), bool(self.fit_intercept)
+        right = bool((_mode(eta) == y).all())
+        if issparse(X) and right:
+            return Separation(True, [])
+        if issparse(X) and X.shape[0] * X.shape[1] > MAX_SIZE:
+            return None
+        if not right and not _losses(eta, y).min() < CERTAIN_NATS:
+            return None
+        X, several = dense(X), len(self.classes_)
+        if not right and overlap_is_certain(X, y, w, eta, intercept=intercept):
+            return None
+        found = separation(X, y, several, intercept=intercept, complete=right)
+        return Separation(True, []) if found is None and right else found
 
     def _sentence(self, complete: bool, columns: list[int]) -> str:
         names = self._column_names()

@@ -11,16 +11,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from jaxtyping import PyTree
+from scipy.sparse import issparse
 from sklearn.base import _clone_parametrized, clone
 from sklearn.utils.validation import check_is_fitted
 
 from likely.base.learning import Problem, learn, report_convergence
 from likely.base.predictor import Predictor
-from likely.base.rows import Rows, weights_of
+from likely.base.rows import Rows, dense, weights_of
 from likely.base.settings import at_least
 from likely.core.checks import InputError
 from likely.core.random import key_of
 from likely.estimators.linear.coefficients import coefficients_of, eta_at
+from likely.estimators.linear.fitting.row_space import row_space_is_cheap
 from likely.estimators.linear.formulas.formula import Formula, fit_formula
 from likely.estimators.linear.inference.evidence import Evidence
 from likely.estimators.linear.inference.spread import Spread
@@ -100,31 +102,55 @@ class LinearModel(Predictor, ABC):
     # Fitting ---------------------------------------------------------------------------
 
     def _problem(
-        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+        *,
+        single: bool = False,
     ) -> Problem:
-        """The learner with checked rows; a basis is learned from the rows."""
+        """The learner with checked rows; a basis is learned from the rows.
+
+        Args:
+            X: inputs.
+            y: targets.
+            sample_weight: how often each row counts.
+            offset: gives that of each row from the weights.
+            single: whether there is one fit, for which columns may stay as they are.
+        """
         hyper, rows = self._hyper(), self._rows(X, y, sample_weight)
         w = self._weights(rows.y, rows.w)
+        if issparse(rows.X) and single:
+            learner = self._learner(rows.y)
+            few = row_space_is_cheap(rows.X, w) and getattr(learner, "rotates", False)
+            if getattr(learner, "takes_sparse", False) and not few:
+                x = rows.X if offset is None else (rows.X, offset(rows.w))
+                return Problem(learner, hyper, Batch(x, rows.y, w))
+        rows = rows._replace(X=dense(rows.X))
         columns, relearn = rows.X, None
         vars(self).pop("basis_", None)
         if getattr(self, "basis", None) is not None:
             self.basis_, columns = self._learned_basis(rows.X, rows.w)
             relearn = partial(self._relearned, rows.X, rows.y)
         x = columns if offset is None else (columns, offset(rows.w))
-        learner = standardised(self._learner(rows.y), x, w, self._column_names())
-        return Problem(learner, hyper, Batch(x, rows.y, w), relearn)
+        learner, batch = self._learner(rows.y), Batch(x, rows.y, w)
+        if not (single and _suits(learner, hyper, batch)):
+            learner = standardised(learner, x, w, self._column_names())
+        return Problem(learner, hyper, batch, relearn)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None):
         """Everything that a fit does; `offset` gives that of each row from the weights."""
         for name in ("_record", "inference_", "spread_"):
             vars(self).pop(name, None)
-        problem = self._problem(X, y, sample_weight, offset)
+        single = not isinstance(getattr(self, "alpha", None), str)
+        problem = self._problem(X, y, sample_weight, offset, single=single)
         self.learner_, batch = plain_learner(problem.learner), problem.batch
         self._check_targets(batch)
         key = key_of(0)
         hyper = self._chosen(key, problem)
         phi = learn(problem.learner, key, hyper, batch)
-        self.phi_ = self._revised(phi, key, hyper, batch)
+        self.phi_ = self._revised(phi, key, hyper, problem)
         report_convergence(self, self.phi_)
         self._publish(self.phi_)
         self._record = FitRecord(hyper, batch, problem.learner)
@@ -158,6 +184,11 @@ class LinearModel(Predictor, ABC):
 
     # Defaults that may be replaced -----------------------------------------------------
 
+    @property
+    def _takes_sparse(self) -> bool:
+        """Whether columns have coefficients as they are, with no basis in between."""
+        return getattr(self, "basis", None) is None and self.formula is None
+
     def _weights(self, y: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Weights that the settings ask for, beside those of the rows."""
         return w
@@ -166,7 +197,7 @@ class LinearModel(Predictor, ABC):
         """Refuse targets that the family cannot have."""
         self.family_.check(batch.y, batch.w)
 
-    def _revised(self, phi: PyTree, key: Key, hyper: dict, batch: Batch) -> PyTree:
+    def _revised(self, phi: PyTree, key: Key, hyper: dict, problem: Problem) -> PyTree:
         """Another φ where this one turns out to be no solution."""
         return phi
 
@@ -233,7 +264,7 @@ class LinearModel(Predictor, ABC):
             self._formula, X = self._formula.learn(X, w)
         return super()._rows(X, y, sample_weight)
 
-    def _inputs(self, X: Any) -> np.ndarray:
+    def _inputs(self, X: Any) -> Any:
         """Checked inputs; with a formula, a frame of variables becomes one of columns."""
         if self.formula is not None:
             X = self.formula.columns(X, list(getattr(self, "feature_names_in_", [])))
@@ -308,7 +339,7 @@ class LinearModel(Predictor, ABC):
         """The columns that have coefficients."""
         return self._columns(self._inputs(X))
 
-    def _columns(self, X: np.ndarray) -> np.ndarray:
+    def _columns(self, X: Any) -> Any:
         """The columns that the basis makes of checked rows."""
         if not hasattr(self, "basis_"):
             return X
@@ -372,6 +403,12 @@ class LinearModel(Predictor, ABC):
             if spread is not None:
                 state["spread_"] = spread
         return state
+
+
+def _suits(learner: Any, hyper: dict, batch: Batch) -> bool:
+    """Whether a fit by the learner needs no other coordinates than those of the columns."""
+    suits = getattr(learner, "needs_no_coordinates", None)
+    return suits is not None and suits(hyper, batch)
 
 
 def alpha_of(value: Any, words: tuple[str, ...] = ("cv",)) -> np.ndarray:

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple, no_type_check
 
 import numpy as np
 from jaxtyping import Float
+from scipy.sparse import issparse
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
@@ -47,6 +48,11 @@ class GaussianNB(ClassifierMixin, Predictor):
         temperature_: T, by which log-probabilities are divided.
         base_share_: λ, how much of a probability is that of its class whatever x is.
         base_rates_: (c,) π.
+
+    Examples:
+        >>> X, y = np.array([[0.0], [1.0], [5.0], [6.0]]), np.array([0, 0, 1, 1])
+        >>> print(lk.GaussianNB().fit(X, y).predict([[0.5], [5.5]]))
+        [0 1]
     """
 
     priors: Any
@@ -90,6 +96,10 @@ class GaussianNB(ClassifierMixin, Predictor):
         keep(self, calibrate(np.concatenate(logs), known, weight, self.class_prior_))
         return self
 
+    @property
+    def _takes_sparse(self) -> bool:
+        return True
+
     def predict_dist(self, X: Any) -> Predictive:
         """p(y | x) by Bayes' rule, calibrated."""
         return frequency_distribution(self._probs(X), self.classes_)
@@ -131,27 +141,59 @@ class _Moments(NamedTuple):
 
 
 def _class_moments(
-    X: np.ndarray, codes: np.ndarray, w: np.ndarray, c: int, share: float
+    X: Any, codes: np.ndarray, w: np.ndarray, c: int, share: float
 ) -> _Moments:
     """The moments of each class; one without rows has mean 0."""
     G = np.where(np.arange(c)[:, None] == codes[None], w, 0.0)
     weight = G.sum(1)
     divisor = np.where(weight > 0, weight, 1.0)[:, None]
     mean = G @ X / divisor
-    squares = (X - mean[codes]) ** 2
-    centre = w @ X / w.sum()
-    largest = (w @ (X - centre) ** 2 / w.sum()).max(initial=0.0)
-    epsilon = float(share * largest) or MIN_VARIANCE
-    return _Moments(weight, mean, G @ squares / divisor + epsilon, epsilon)
+    if issparse(X):
+        squares = _sparse_squares(X, codes, w, mean, weight)
+        nothing, centre = np.zeros_like(codes), (w @ X / w.sum())[None]
+        all_squares = _sparse_squares(X, nothing, w, centre, w.sum(keepdims=True))[0]
+    else:
+        squares = _dense_squares(X, codes, w, mean)
+        centre = w @ X / w.sum()
+        all_squares = _dense_squares(X, np.zeros_like(codes), w, centre[None])[0]
+    epsilon = float(share * all_squares.max(initial=0.0) / w.sum()) or MIN_VARIANCE
+    return _Moments(weight, mean, squares / divisor + epsilon, epsilon)
+
+
+def _dense_squares(X, codes: np.ndarray, w: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """(c, d) Σ w (x − μ_c)² over the rows of each class, one class after the other."""
+    found = np.empty_like(mean)
+    for k, m in enumerate(mean):
+        rows = slice(None) if len(mean) == 1 else np.flatnonzero(codes == k)
+        found[k] = w[rows] @ (X[rows] - m) ** 2
+    return found
+
+
+def _sparse_squares(
+    X: Any, codes: np.ndarray, w: np.ndarray, mean: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """(c, d) Σ w (x − μ_c)²: of the numbers that are there, and of the zeros."""
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    place = codes[rows] * X.shape[1] + X.indices
+    size = mean.size
+    gap = (X.data - mean.ravel()[place]) ** 2
+    own = np.bincount(place, w[rows] * gap, size).reshape(mean.shape)
+    there = np.bincount(place, w[rows], size).reshape(mean.shape)
+    return own + np.maximum(weight[:, None] - there, 0.0) * mean**2
 
 
 def _log_joint(
-    X: np.ndarray, prior: np.ndarray, mean: np.ndarray, variance: np.ndarray
+    X: Any, prior: np.ndarray, mean: np.ndarray, variance: np.ndarray
 ) -> np.ndarray:
     """(n, c) log p(x, y = c)."""
     constants = 0.5 * np.log(2 * np.pi * variance).sum(1)
     with np.errstate(divide="ignore"):
         constants = np.log(prior) - constants
+    if issparse(X):
+        zeros = (mean**2 / variance).sum(1)
+        squares = zeros + X.multiply(X) @ (1 / variance).T
+        squares = squares - 2 * (X @ (mean / variance).T)
+        return constants - 0.5 * np.clip(squares, 0.0, MAX_SQUARES)
     pairs = zip(mean, variance, strict=True)
     with np.errstate(over="ignore"):
         squares = [np.minimum(((X - m) ** 2 / v).sum(1), MAX_SQUARES) for m, v in pairs]

@@ -10,14 +10,23 @@ from jaxtyping import Array, Bool, Float
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.base import RegressorMixin
 
-from likely.base.learning import learn
+from likely.base.learning import Problem, learn
 from likely.base.settings import store
 from likely.core.linalg import lstsq
 from likely.core.numerics import HALF_LOG_2PI, log_rising
 from likely.core.rows import weighted_mean
 from likely.estimators.linear.coefficients import coefficients_of
+from likely.estimators.linear.fitting.matrix_free import is_sparse, normal_line
+from likely.estimators.linear.fitting.row_space import (
+    is_wide,
+    ridge_by_rows,
+    ridge_by_rows_is_safe,
+)
 from likely.estimators.linear.glm import trim
-from likely.estimators.linear.inference.collinearity import warn_collinear
+from likely.estimators.linear.inference.collinearity import (
+    warn_collinear,
+    warn_wide,
+)
 from likely.estimators.linear.inference.evidence import (
     Evidence,
     normal_covariance,
@@ -38,9 +47,12 @@ from likely.estimators.linear.standardised import (
 from likely.families import AbstractFamily, MultivariateNormal, Normal
 from likely.inference import Estimate
 from likely.models import Linear, Shared
-from likely.solvers import ridge, ridge_folds
+from likely.solvers import ridge, ridge_folds, ridge_lines
 from likely.solvers.least_squares.moments import second_moments
 from likely.typing import Batch, Key
+
+MAX_DECOMPOSED = 4_000_000
+"""Numbers in rows, fewer than columns, up to which a line is found by a decomposition."""
 
 
 class NormalLinear(eqx.Module):
@@ -66,6 +78,7 @@ class NormalLinearLearner(AbstractLinearLearner):
     decomposition: str = eqx.field(static=True, default="qr")
     family: AbstractFamily = Normal()
     any_coordinates: ClassVar[bool] = False
+    rotates: ClassVar[bool] = True
 
     def learn(self, key: Key, hyper: dict, batch: Batch) -> NormalLinear:
         """The line with its learned scale."""
@@ -92,9 +105,19 @@ class NormalLinearLearner(AbstractLinearLearner):
         """Second moments by BLAS, refined by the residuals themselves.
 
         Where the columns are far from dependent this loses no digits (the correction
-        squares the error of the moments); elsewhere QR takes over.
+        squares the error of the moments); elsewhere QR takes over. Sparse rows, and more
+        columns than can be decomposed, need products of the columns alone.
         """
-        if self.penalised or self.decomposition != "qr" or batch.y.ndim > 1:
+        if self.needs_no_coordinates(hyper, batch):
+            return self._by_rows(hyper, batch)
+        large = (
+            is_wide(batch.x, batch.w, self.intercept) and batch.x.size > MAX_DECOMPOSED
+        )
+        if is_sparse(batch.x) or (large and not self.family.multivariate):
+            return self._matrix_free(hyper, batch)
+        if self.penalised:
+            return self._ridge_on_host(hyper, batch)
+        if self.decomposition != "qr" or batch.y.ndim > 1:
             return None
         here = batch.w > 0
         X, y, w = batch.x, batch.y, batch.w
@@ -122,6 +145,49 @@ class NormalLinearLearner(AbstractLinearLearner):
         model = Linear(jnp.asarray(b[:, None]), end)
         log_scale = np.asarray(0.5 * np.log(variance))
         return NormalLinear(model, log_scale, np.array(False), m.G, m.mean_x)
+
+    def needs_no_coordinates(self, hyper: dict, batch: Batch) -> bool:
+        """Whether a ridge is found by one system of equations in the rows."""
+        if not self.penalised or np.ndim(hyper["alpha"]) or "coordinates" in hyper:
+            return False
+        alpha, intercept = float(hyper["alpha"]), self.intercept
+        return ridge_by_rows_is_safe(batch.x, batch.w, alpha, intercept=intercept)
+
+    def _by_rows(self, hyper: dict, batch: Batch) -> NormalLinear:
+        Y = batch.y if self.family.multivariate else batch.y[:, None]
+        alpha, intercept = float(hyper["alpha"]), self.intercept
+        W, b, v = ridge_by_rows(batch.x, Y, batch.w, alpha, intercept=intercept)
+        log_scale = 0.5 * np.log(np.maximum(v, np.finfo(float).tiny))
+        log_scale = log_scale if self.family.multivariate else np.asarray(log_scale[0])
+        model = Linear(jnp.asarray(W), jnp.asarray(b) if intercept else None)
+        return NormalLinear(model, log_scale, np.array(False))
+
+    def _ridge_on_host(self, hyper: dict, batch: Batch) -> NormalLinear | None:
+        alpha = np.asarray(hyper["alpha"])
+        if alpha.ndim or "coordinates" in hyper:
+            return None
+        every = np.ones((1, len(batch.w)))
+        found = self.leave_out_on_host({"alpha": alpha[None]}, batch, every)
+        if found is None:
+            return None
+        model, here = jax.tree.map(lambda a: a[0, 0], found.model), batch.w > 0
+        X, y, w = batch.x, batch.y, batch.w
+        if not here.all():
+            X, y, w = X[here], y[here], w[here]
+        r = y - X @ model.weight[:, 0] - (model.bias[0] if self.intercept else 0.0)
+        variance = max(float(w @ r**2 / w.sum()), np.finfo(float).tiny)
+        return NormalLinear(model, np.asarray(0.5 * np.log(variance)), np.array(False))
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether rows may be a sparse matrix as it is."""
+        return not self.family.multivariate
+
+    def _matrix_free(self, hyper: dict, batch: Batch) -> NormalLinear:
+        alpha = float(hyper["alpha"]) if self.penalised else 0.0
+        model, variance = normal_line(batch, alpha, intercept=self.intercept)
+        log_scale = np.asarray(0.5 * np.log(max(variance, np.finfo(float).tiny)))
+        return NormalLinear(model, log_scale, np.array(False))
 
     def trimmed(self, phi: NormalLinear, d: int) -> NormalLinear:
         """φ with the weights of the first d columns."""
@@ -152,6 +218,25 @@ class NormalLinearLearner(AbstractLinearLearner):
             return NormalLinear(model, log_scale, jnp.asarray(False))
 
         return jax.vmap(jax.vmap(one))(found.weight, found.bias, log_scale), nats
+
+    def leave_out_on_host(
+        self, hypers: dict, batch: Batch, train: Float[np.ndarray, "j n"]
+    ) -> NormalLinear | None:
+        """The line of every α on every fold, by moments that BLAS adds.
+
+        None where there are fewer rows than columns, or several outputs.
+        """
+        here, X = batch.w > 0, batch.x
+        if batch.y.ndim > 1 or is_sparse(X) or here.sum() <= X.shape[1]:
+            return None
+        y, W = batch.y, train * batch.w
+        if not here.all():
+            X, y, W = X[here], y[here], W[:, here]
+        B, b, v = ridge_lines(X, y, W, hypers["alpha"], intercept=self.intercept)
+        one = Linear.zeros(X.shape[1], 1, self.intercept)
+        parts = (B[..., None], b[..., None]) if self.intercept else (B[..., None],)
+        model = eqx.tree_at(lambda line: tuple(jax.tree.leaves(line)), one, parts)
+        return NormalLinear(model, 0.5 * np.log(v), np.zeros(b.shape, bool))
 
     def losses(self, phi: NormalLinear, batch: Batch) -> Float[Array, " n"]:
         """½(r/σ)² + log σ + ½ log 2π, with one σ for all rows."""
@@ -261,6 +346,12 @@ class LinearRegression(RegressorMixin, LinearModel):
         coef_: (d,) w; (m, d) for m outputs.
         intercept_: b.
         scale_: σ.
+
+    Examples:
+        >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1.0, 3.1, 4.9, 7.0])
+        >>> model = lk.LinearRegression().fit(X, y)
+        >>> print(model.coef_.round(2), model.predict_interval(X[:1], 0.9)[1].round(2))
+        [1.98] [1.39]
     """
 
     _uncertainty = "exact"
@@ -283,8 +374,14 @@ class LinearRegression(RegressorMixin, LinearModel):
     def _hyper(self) -> dict[str, np.ndarray]:
         return {}
 
-    def _revised(self, phi: NormalLinear, key: Key, hyper: dict, batch: Batch):
+    def _revised(self, phi: NormalLinear, key: Key, hyper: dict, problem: Problem):
         """Where columns are dependent: name them, and take the least norm."""
+        batch = problem.batch
+        if is_wide(batch.x, batch.w, bool(self.fit_intercept)):
+            warn_wide(int((batch.w > 0).sum()), batch.x.shape[1])
+            return phi
+        if is_sparse(batch.x):
+            return phi
         row = batch.x[np.argmax(batch.w > 0)]
         empty = [
             j for j in np.flatnonzero(row == 0) if not batch.x[batch.w > 0, j].any()
@@ -322,6 +419,11 @@ class Ridge(RegressorMixin, LinearModel):
         intercept_: b.
         scale_: σ.
         alpha_: the strength that was chosen, where alpha="cv".
+
+    Examples:
+        >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1.0, 3.0, 5.0, 7.0])
+        >>> print(lk.Ridge(alpha=1.0).fit(X, y).coef_.round(2))
+        [1.67]
     """
 
     _uncertainty = "penalised"

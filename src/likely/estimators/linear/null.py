@@ -62,6 +62,11 @@ class NullRegressor(RegressorMixin, Predictor):
     Attributes:
         family_: the family of p(y).
         eta_: (k,) its parameters η.
+
+    Examples:
+        >>> X, y = np.zeros((4, 1)), np.array([1.0, 2.0, 3.0, 4.0])
+        >>> print(lk.NullRegressor().fit(X, y).predict(X[:1]))
+        [2.5]
     """
 
     _allows_missing: ClassVar[bool] = True
@@ -108,6 +113,11 @@ class NullClassifier(ClassifierMixin, Predictor):
         classes_: the labels, sorted.
         family_: the family of p(y).
         eta_: (k,) its parameters η.
+
+    Examples:
+        >>> X, y = np.zeros((4, 1)), np.array(["no", "no", "no", "yes"])
+        >>> print(lk.NullClassifier().fit(X, y).predict_proba(X[:1]).round(2))
+        [[0.75 0.25]]
     """
 
     _allows_missing: ClassVar[bool] = True

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from likely.base.labels import frequency_distribution
-from likely.base.learning import learn
+from likely.base.learning import Problem, learn
 from likely.base.order import natural_order
 from likely.base.rows import Rows
 from likely.base.settings import store
@@ -32,7 +32,7 @@ from likely.families import CumulativeLogit, Predictive
 from likely.inference import Estimate
 from likely.inference.sandwich import KINDS
 from likely.solvers import Newton
-from likely.typing import Batch, Key, Solution
+from likely.typing import Key, Solution
 
 
 class OrdinalRegression(ClassifierMixin, LinearModel):
@@ -65,6 +65,11 @@ class OrdinalRegression(ClassifierMixin, LinearModel):
         separation_: the sentence about levels that can be told apart, or None.
         n_iter_: steps taken.
         status_: how the solver ended, a sentence.
+
+    Examples:
+        >>> X, y = np.arange(9.0)[:, None], np.array([0, 0, 1, 0, 1, 2, 1, 2, 2])
+        >>> print(lk.OrdinalRegression().fit(X, y).predict([[0.0], [8.0]]))
+        [0 2]
     """
 
     _uncertainty = "none"
@@ -125,9 +130,9 @@ class OrdinalRegression(ClassifierMixin, LinearModel):
             return weak_strengths(X, w)
         return ridge_strengths(X, w, per_weight=False)
 
-    def _revised(self, phi: Any, key: Key, hyper: dict, batch: Batch) -> Solution:
+    def _revised(self, phi: Any, key: Key, hyper: dict, problem: Problem) -> Solution:
         """Where a direction tells levels apart there is no maximum: warn, and penalise."""
-        self.separation_ = None
+        self.separation_, batch = None, problem.batch
         if hyper["alpha"] > 0:
             return phi
         present = batch.w > 0

@@ -109,6 +109,11 @@ class Perceptron(ClassifierMixin, Predictor):
         coef_: (1, d) or (c, d) weights.
         intercept_: (1,) or (c,).
         mistakes_: the share of the weight that is on the wrong side.
+
+    Examples:
+        >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+        >>> print(lk.Perceptron().fit(X, [0, 0, 0, 1]).predict(X))
+        [0 0 0 1]
     """
 
     fit_intercept: bool

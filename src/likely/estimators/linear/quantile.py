@@ -107,6 +107,12 @@ class LADRegressor(RegressorMixin, LinearModel):
         coef_: (d,) w.
         intercept_: b.
         scale_: s.
+
+    Examples:
+        >>> X, y = np.arange(10.0)[:, None], 2 * np.arange(10.0)
+        >>> y[4] = 100.0  # an outlier
+        >>> print(lk.LADRegressor().fit(X, y).coef_.round(1))
+        [2.]
     """
 
     _publish, _hyper = publish_location, no_hyper
@@ -145,6 +151,11 @@ class QuantileRegressor(RegressorMixin, LinearModel):
         coef_: (d,) w.
         intercept_: b.
         scale_: s, twice the mean pinball loss.
+
+    Examples:
+        >>> X, y = np.zeros((9, 1)), np.arange(9.0)
+        >>> print(lk.QuantileRegressor(quantile=0.75).fit(X, y).predict(X[:1]).round(1))
+        [6.]
     """
 
     _publish, _hyper = publish_location, no_hyper

@@ -7,7 +7,7 @@ from sklearn.base import RegressorMixin
 
 from likely.base.settings import store
 from likely.core.checks import InputError
-from likely.estimators.linear.glm import DispersedLearner
+from likely.estimators.linear.dispersed import DispersedLearner
 from likely.estimators.linear.inference.evidence import (
     Evidence,
     joint_covariance,
@@ -43,6 +43,12 @@ class HuberRegressor(RegressorMixin, LinearModel):
         coef_: (d,) w.
         intercept_: b.
         scale_: s.
+
+    Examples:
+        >>> X, y = np.arange(10.0)[:, None], 2 * np.arange(10.0)
+        >>> y[4] = 100.0  # an outlier
+        >>> print(lk.HuberRegressor().fit(X, y).coef_.round(1))
+        [1.9]
     """
 
     _publish, _hyper = publish_location, alpha_hyper

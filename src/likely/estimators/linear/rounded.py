@@ -88,6 +88,11 @@ class RoundedRegression(ClassifierMixin, Predictor):
 
     Attributes:
         classes_: the labels, sorted.
+
+    Examples:
+        >>> X, y = np.arange(6.0)[:, None], np.array([0, 0, 1, 1, 2, 2])
+        >>> print(lk.RoundedRegression().fit(X, y).predict(X))
+        [0 0 1 1 2 2]
     """
 
     fit_intercept: bool
@@ -119,7 +124,7 @@ class RoundedRegression(ClassifierMixin, Predictor):
     def predict_dist(self, X: Any) -> Predictive:
         """The probabilities of the cells around the class numbers."""
         X = self._inputs(X)
-        with float64():
+        with float64(work=0.0):
             line = pad_rows(eta_at(self.phi_, X))
             eta = np.asarray(_cells(self.learner_, line))[: len(X)]
         return class_distribution(eta, self.classes_)

@@ -8,7 +8,8 @@ run to infinity. Whether there is one is a linear program,
 $$\min \lVert B\rVert_1 \quad\text{where}\quad a_i(B_{y_i} - B_c) \ge 0, \quad
   \text{mean}_i\; a_i(B_{y_i} - B_c) = 1,$$
 
-whose answer has few entries: the columns to name.
+whose answer has few entries: the columns to name. Where a fit gets every row right, its own
+coefficients are such a direction, and the program is left out if it would be large.
 """
 
 from typing import Any, NamedTuple
@@ -19,6 +20,8 @@ from scipy.sparse import csr_array
 
 MAX_SIZE = 3_000_000
 """The most numbers in the linear program."""
+MAX_NAMED_SIZE = 300_000
+"""The most numbers in a linear program that is solved for the names of columns alone."""
 
 
 class Separation(NamedTuple):
@@ -30,13 +33,29 @@ class Separation(NamedTuple):
 
 
 def separation(
-    X: np.ndarray, codes: np.ndarray, classes: int, *, intercept: bool
+    X: np.ndarray,
+    codes: np.ndarray,
+    classes: int,
+    *,
+    intercept: bool,
+    complete: bool = False,
 ) -> Separation | None:
-    """Look for a separating direction among rows that count; None where there is none."""
+    """Look for a separating direction among rows that count; None where there is none.
+
+    Args:
+        X: the columns of rows that count.
+        codes: the class of each row.
+        classes: how many there are.
+        intercept: whether there is one.
+        complete: whether a fit is known that gets every row right.
+    """
     alone = _by_one_column(X, codes) if classes == 2 and intercept else None
     if alone is not None:
         return alone
     rows, columns = len(X) * (classes - 1), X.shape[1] + intercept
+    large = rows * columns * (classes - 1) > MAX_NAMED_SIZE
+    if complete and (large or columns > len(X)):  # any classes of so few rows
+        return Separation(True, [])
     if rows * columns > MAX_SIZE:
         return None
     A = X - X.mean(0) if intercept else X

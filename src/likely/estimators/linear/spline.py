@@ -177,6 +177,12 @@ class SplineRegressor(RegressorMixin, Predictor):
         smoothing_: λ of each column, in units of the penalty's size.
         scale_: σ.
         knots_: of each column.
+
+    Examples:
+        >>> X = np.linspace(0, 6, 60)[:, None]
+        >>> model = lk.SplineRegressor().fit(X, np.sin(X[:, 0]))
+        >>> round(model.score(X, np.sin(X[:, 0])), 2)
+        1.0
     """
 
     n_knots: int

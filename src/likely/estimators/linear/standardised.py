@@ -8,7 +8,8 @@ fitted to $z = (x - c)T$, with T the sizes of the columns, or, where columns are
 correlated as well (powers of a year), the triangular matrix that makes them orthogonal.
 
 c and T come from some rows: any that are about right will do, for the result does not
-depend on them. Where the columns are moderate already nothing is changed.
+depend on them. Where the columns are moderate already nothing is changed. Where there are more
+columns than rows, T has orthonormal columns that span the rows (`row_space`).
 """
 
 import warnings
@@ -19,10 +20,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 from scipy.linalg import solve_triangular
+from scipy.sparse import issparse
 
 from likely.base.learning import JudgedLearner, learn
 from likely.core.random import key_of
+from likely.core.threads import threads_for
 from likely.estimators.linear.coefficients import linear_of
+from likely.estimators.linear.fitting.row_space import row_space
 from likely.typing import Batch, Key
 
 SAMPLE_ROWS = 4096
@@ -87,11 +91,14 @@ class StandardisedLearner(eqx.Module):
         standardisation: the coordinates.
         raw_penalty: whether a penalty is about the weights of the columns as they are,
             or about those of z.
+        orthonormal: whether T has orthonormal columns that span all rows, so that a
+            penalty is the same about either.
     """
 
     learner: Any
     standardisation: Standardisation
     raw_penalty: bool = eqx.field(static=True, default=True)
+    orthonormal: bool = eqx.field(static=True, default=False)
 
     @property
     def family(self) -> Any:
@@ -115,7 +122,8 @@ class StandardisedLearner(eqx.Module):
         """
         if np.any(hyper.get("alpha", 0.0)) and self._hyper(hyper) is not hyper:
             return None
-        with np.errstate(invalid="ignore", over="ignore"):  # garbage in absent rows
+        garbage = np.errstate(invalid="ignore", over="ignore")  # in absent rows
+        with garbage, threads_for(len(batch.w)):
             rows = self._rows(batch)
         return self._restored(learn(self.learner, key_of(0), hyper, rows))
 
@@ -123,12 +131,19 @@ class StandardisedLearner(eqx.Module):
         """The learner with a solver for many fits at once, in the same coordinates."""
         inner = self.learner
         inner = inner.for_many(fits, X) if hasattr(inner, "for_many") else inner
-        return StandardisedLearner(inner, self.standardisation, self.raw_penalty)
+        return self.around(inner)
 
     def leave_out(self, hypers: dict, parts: Batch) -> tuple[PyTree, Any]:
         """φ without each part, and the held-out nats."""
         phi, nats = self.learner.leave_out(hypers, self._rows(parts))
         return self._restored(phi), nats
+
+    def leave_out_on_host(
+        self, hypers: dict, batch: Batch, train: Float[np.ndarray, "j n"]
+    ) -> PyTree | None:
+        """φ of every setting on every fold in NumPy, or None."""
+        phi = self.learner.leave_out_on_host(hypers, self._rows(batch), train)
+        return None if phi is None else self._restored(phi)
 
     def losses(self, phi: PyTree, batch: Batch) -> Float[Array, " n"]:
         """−log p of each row."""
@@ -140,6 +155,8 @@ class StandardisedLearner(eqx.Module):
         """−log p of rows, φ fitted to the known ones."""
         if not isinstance(self.learner, JudgedLearner):
             return self.losses(phi, rows)
+        if self.orthonormal:  # fewer columns say the same
+            phi, known, rows = self._along(phi), self._rows(known), self._rows(rows)
         return self.learner.held_out_losses(phi, hyper, known, rows)
 
     def eta(self, phi: PyTree, X: Any) -> Float[Array, "n k"]:
@@ -148,13 +165,23 @@ class StandardisedLearner(eqx.Module):
 
     def widened(self, extra: int) -> "StandardisedLearner":
         """The learner for rows with this many columns of zeros at the end."""
-        coordinates = self.standardisation.widened(extra)
-        return StandardisedLearner(self.learner, coordinates, self.raw_penalty)
+        return self._with(self.learner, self.standardisation.widened(extra))
+
+    def around(self, learner: Any) -> "StandardisedLearner":
+        """Another learner in the same coordinates."""
+        return self._with(learner, self.standardisation)
+
+    def _with(
+        self, learner: Any, coordinates: Standardisation
+    ) -> "StandardisedLearner":
+        return StandardisedLearner(
+            learner, coordinates, self.raw_penalty, self.orthonormal
+        )
 
     def _hyper(self, hyper: dict) -> dict:
         """The hyper-parameters, with T for penalties on the columns as they are."""
         T = self.standardisation.transform
-        if T is None or not self.raw_penalty:
+        if T is None or self.orthonormal or not self.raw_penalty:
             return hyper
         return {**hyper, "coordinates": self.standardisation}
 
@@ -163,6 +190,16 @@ class StandardisedLearner(eqx.Module):
             X, *known = batch.x
             return batch._replace(x=(self.standardisation.columns(X), *known))
         return batch._replace(x=self.standardisation.columns(batch.x))
+
+    def _along(self, phi: PyTree) -> PyTree:
+        """φ of orthonormal z, from that of the columns as they are."""
+        T: Any = self.standardisation.transform
+        phi = eqx.tree_at(
+            lambda p: linear_of(p).weight, phi, T.T @ linear_of(phi).weight
+        )
+        return eqx.tree_at(
+            lambda p: linear_of(p).centre, phi, None, is_leaf=lambda a: a is None
+        )
 
     def _restored(self, phi: PyTree) -> PyTree:
         """φ of the columns as they are."""
@@ -196,6 +233,14 @@ def standardised(
         options: of `StandardisedLearner`.
     """
     X = x[0] if isinstance(x, tuple) else x
+    if issparse(X):
+        return learner
+    if getattr(learner, "rotates", False):
+        space = row_space(X, w, intercept=learner.intercept)
+        if space is not None:
+            return StandardisedLearner(
+                learner, Standardisation(*space), orthonormal=True
+            )
     found = standardisation(
         X,
         w,

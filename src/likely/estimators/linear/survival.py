@@ -58,6 +58,12 @@ class SurvivalRegression(RegressorMixin, LinearModel):
         intercept_: b.
         shape_: the shape k of the Weibull distribution, or the deviation σ of log T.
         n_events_: the total weight of rows with an event.
+
+    Examples:
+        >>> X, time = np.repeat([[0.0], [1.0]], 10, axis=0), np.tile([1.0, 2.0, 3.0, 4.0], 5)
+        >>> event = np.tile([1, 1, 1, 0], 5)  # some are censored
+        >>> print(lk.SurvivalRegression().fit(X, time, event=event).predict(X[:1]).round(1))
+        [2.5]
     """
 
     _uncertainty = "none"

@@ -19,7 +19,7 @@ from likely.estimators.linear.counts import (
     log_linear_design,
     log_linear_strengths,
 )
-from likely.estimators.linear.glm import DispersedLearner
+from likely.estimators.linear.dispersed import DispersedLearner
 from likely.estimators.linear.inference.evidence import Evidence
 from likely.estimators.linear.inference.statistics import likelihood_estimate
 from likely.estimators.linear.model import LinearModel, alpha_hyper
@@ -57,6 +57,11 @@ class TweedieRegressor(RegressorMixin, LinearModel):
         intercept_: b.
         power_: p.
         dispersion_: φ.
+
+    Examples:
+        >>> X, y = np.repeat([[0.0], [1.0]], 10, axis=0), np.tile([0.0, 0.0, 3.0, 5.0], 5)
+        >>> print(lk.TweedieRegressor(power=1.5).fit(X, y).predict(X[:1]).round(2))
+        [1.6]
     """
 
     __metadata_request__predict = KNOWN
@@ -123,11 +128,19 @@ class TweedieRegressor(RegressorMixin, LinearModel):
         """The parameters are taken for known, unless refits are asked for."""
         return "none" if uncertainty == "auto" else super()._how(uncertainty)
 
-    def _problem(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None):
+    def _problem(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+        *,
+        single: bool = False,
+    ):
         """The learner with checked rows; None where the rows of a fold choose the power."""
         if isinstance(self.power, str) and "power_" not in vars(self):
             return None
-        return super()._problem(X, y, sample_weight, offset)
+        return super()._problem(X, y, sample_weight, offset, single=single)
 
     def _publish(self, phi: Any) -> None:
         weight, bias, shared = coefficients_of(phi)
@@ -170,7 +183,7 @@ def _likeliest_power(eta: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
     def loss(at: np.ndarray) -> float:
         p = low + (high - low) / (1 + np.exp(-at[1]))
         u = at[0] + (2 - p) * level
-        with float64():
+        with float64(work=0.0):
             return float(_mean_loss(log_mean, jnp.asarray(u), jnp.asarray(p), y, w))
 
     begin = np.array([np.log(max(start, 1e-6)), 0.0])

@@ -115,6 +115,12 @@ class MLPRegressor(RegressorMixin, NetworkPredictor):
         n_trainable_: how many of them were trained.
         last_layer_: the posterior of the last weights, with `laplace`.
         encoder_: of the categories, or None.
+
+    Examples:
+        >>> X = np.linspace(-2, 2, 100)[:, None]
+        >>> model = lk.MLPRegressor((10,), alpha=1e-3, n_members=1).fit(X, np.sin(2 * X[:, 0]))
+        >>> model.score(X, np.sin(2 * X[:, 0])) > 0.9
+        True
     """
 
     _allows_outputs = True
@@ -174,6 +180,13 @@ class MLPClassifier(ClassifierMixin, NetworkPredictor):
     """y | x ~ Categorical(softmax f(x)), for two classes Bernoulli, with f a perceptron.
 
     The arguments (but for `family`) and attributes are those of `MLPRegressor`.
+
+    Examples:
+        >>> X = np.linspace(-2, 2, 100)[:, None]
+        >>> y = (np.abs(X[:, 0]) < 1).astype(int)
+        >>> model = lk.MLPClassifier((10,), alpha=1e-3, n_members=1).fit(X, y)
+        >>> model.score(X, y) > 0.9
+        True
     """
 
     @no_type_check  # scikit-learn: settings are checked in fit

@@ -67,6 +67,12 @@ class Forecaster(BaseEstimator):
         penalty_: the strength of the ridge penalty, in units of the number of windows.
         network_: the `SequenceRegressor` of what the line leaves over; None where it did not
             help on the held-out end of the series.
+
+    Examples:
+        >>> t = np.arange(120)
+        >>> model = lk.Forecaster(4, window=12, size=8, n_members=1).fit(np.sin(t / 3))
+        >>> model.predict().shape
+        (4,)
     """
 
     horizon: Any

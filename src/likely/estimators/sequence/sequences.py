@@ -109,6 +109,13 @@ class SequenceClassifier(ClassifierMixin, NetworkPredictor):
         status_: how it ended.
         n_parameters_: the parameters of a network.
         n_trainable_: how many of them were trained.
+
+    Examples:
+        >>> X = np.random.default_rng(0).normal(size=(60, 5, 1)).astype(np.float32)
+        >>> y = (X.sum(axis=(1, 2)) > 0).astype(int)
+        >>> model = lk.SequenceClassifier("rnn", 4, max_iter=5).fit(X, y)
+        >>> model.predict_proba(X[:3]).shape
+        (3, 2)
     """
 
     _kind = SequenceInputs(256)
@@ -165,6 +172,12 @@ class SequenceRegressor(RegressorMixin, NetworkPredictor):
     Args:
         family: a name as in `MLPRegressor`, such as "heteroscedastic" or
             "poisson", or a family.
+
+    Examples:
+        >>> X = np.random.default_rng(0).normal(size=(60, 5, 1)).astype(np.float32)
+        >>> model = lk.SequenceRegressor("rnn", 4, max_iter=5).fit(X, X.sum(axis=(1, 2)))
+        >>> model.predict(X[:3]).shape
+        (3,)
     """
 
     _kind = SequenceInputs(256)

@@ -30,6 +30,12 @@ class SequenceTagger(NetworkPredictor):
     Args:
         bidirectional: whether recurrent layers also read from the last position to the first,
             so that a label can depend on what follows.
+
+    Examples:
+        >>> X = np.random.default_rng(0).normal(size=(60, 5, 1)).astype(np.float32)
+        >>> model = lk.SequenceTagger("rnn", 4, max_iter=5).fit(X, (X[..., 0] > 0).astype(int))
+        >>> len(model.predict(X[:3]))
+        3
     """
 
     _kind = SequenceInputs(256)

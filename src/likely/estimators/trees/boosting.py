@@ -67,6 +67,12 @@ class GradientBoostingClassifier(ClassifierMixin, TreeModel):
             up to 10,000 training rows) and `val_loss`.
         feature_importances_: share of all gain, on the training rows; it favours
             features with many values: see `selection.permutation_importance`.
+
+    Examples:
+        >>> X, y = np.arange(60.0)[:, None], np.repeat([0, 1], 30)
+        >>> model = lk.GradientBoostingClassifier(n_estimators=20).fit(X, y)
+        >>> print(model.predict([[1.0], [58.0]]))
+        [0 1]
     """
 
     __upgrade__ = staticmethod(_without_callbacks)
@@ -185,6 +191,12 @@ class GradientBoostingRegressor(RegressorMixin, TreeModel):
             up to 10,000 training rows) and `val_loss`.
         feature_importances_: share of all gain, on the training rows; it favours
             features with many values: see `selection.permutation_importance`.
+
+    Examples:
+        >>> X, y = np.arange(60.0)[:, None], np.repeat([0.0, 8.0], 30)
+        >>> model = lk.GradientBoostingRegressor(n_estimators=50).fit(X, y)
+        >>> print(model.predict([[1.0], [58.0]]).round(1))
+        [0. 8.]
     """
 
     __upgrade__ = staticmethod(_without_callbacks)

@@ -78,6 +78,11 @@ class RandomForestClassifier(ClassifierMixin, TreeModel):
             NaN where every tree has seen the row.
         feature_importances_: share of all gain. It favours features with many values,
             and is measured on the training rows: see `selection.permutation_importance`.
+
+    Examples:
+        >>> X, y = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
+        >>> print(lk.RandomForestClassifier(10).fit(X, y).predict([[1.0], [18.0]]))
+        [0 1]
     """
 
     _averaged: ClassVar[bool] = True
@@ -185,6 +190,11 @@ class RandomForestRegressor(RegressorMixin, TreeModel):
         oob_prediction_: means out of bag, of the rows with weight.
         feature_importances_: share of all gain. It favours features with many values,
             and is measured on the training rows: see `selection.permutation_importance`.
+
+    Examples:
+        >>> X, y = np.arange(20.0)[:, None], np.repeat([0.0, 8.0], 10)
+        >>> print(lk.RandomForestRegressor(10).fit(X, y).predict([[1.0], [18.0]]).round())
+        [0. 8.]
     """
 
     _allows_outputs: ClassVar[bool] = True

@@ -68,6 +68,11 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
         base_rates_: (c,) the shares of the classes in all rows.
         feature_importances_: share of all gain. It favours features with many values,
             and is measured on the training rows: see `selection.permutation_importance`.
+
+    Examples:
+        >>> X, y = np.arange(6.0)[:, None], np.array([0, 0, 0, 1, 1, 1])
+        >>> print(lk.DecisionTreeClassifier(max_depth=1).fit(X, y).predict([[1.0], [4.0]]))
+        [0 1]
     """
 
     _single_tree: ClassVar[bool] = True
@@ -166,6 +171,11 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
         outputs_: with several outputs, the fitted tree of each (and no `trees_`).
         feature_importances_: share of all gain. It favours features with many values,
             and is measured on the training rows: see `selection.permutation_importance`.
+
+    Examples:
+        >>> X, y = np.arange(6.0)[:, None], np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
+        >>> print(lk.DecisionTreeRegressor(max_depth=1).fit(X, y).predict([[1.0], [4.0]]))
+        [1. 5.]
     """
 
     _allows_outputs: ClassVar[bool] = True

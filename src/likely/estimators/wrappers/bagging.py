@@ -115,6 +115,12 @@ class BaggingClassifier(ClassifierMixin, Bagging):
         base_share_: λ, how much of a probability is the base rate of its class.
         base_rates_: (c,) π, the shares of the classes in all rows.
         oob_score_: accuracy out of bag.
+
+    Examples:
+        >>> X, y = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
+        >>> model = lk.BaggingClassifier(lk.DecisionTreeClassifier(), 5).fit(X, y)
+        >>> print(model.predict([[1.0], [18.0]]))
+        [0 1]
     """
 
     single_votes_: np.ndarray
@@ -232,6 +238,12 @@ class BaggingRegressor(RegressorMixin, Bagging):
         scale_: τ, of each output.
         spread_: s, of each output.
         oob_score_: R² out of bag, the mean over outputs.
+
+    Examples:
+        >>> X, y = np.arange(20.0)[:, None], np.repeat([0.0, 8.0], 10)
+        >>> model = lk.BaggingRegressor(lk.DecisionTreeRegressor(), 5).fit(X, y)
+        >>> print(model.predict([[1.0], [18.0]]).round())
+        [0. 8.]
     """
 
     _allows_outputs: ClassVar[bool] = True

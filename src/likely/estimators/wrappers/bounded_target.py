@@ -36,6 +36,12 @@ class BoundedTarget(MetaEstimatorMixin, RegressorMixin, Predictor):
         high_: the largest mean.
         ratio_: what `predict` multiplies means with, where the logarithm has a
             distribution: the means of the rows of the fit add up to their targets.
+
+    Examples:
+        >>> X, y = np.arange(10.0)[:, None], 1.0 + np.arange(10)
+        >>> model = lk.BoundedTarget(lk.PoissonRegressor()).fit(X, y)
+        >>> bool(model.predict([[1000.0]])[0] <= 2 * y.max())
+        True
     """
 
     @no_type_check  # scikit-learn: settings are looked at in fit

@@ -38,13 +38,19 @@ class CountTarget(MetaEstimatorMixin, RegressorMixin, Predictor):
         regressor: what predicts the means. One that has out-of-bag predictions
             (`oob_score=True`) is fitted once, others also to the folds.
         family: "negative_binomial" or "poisson".
-        folds: the number of folds for the held-out means.
+        cv: the number of folds for the held-out means.
         random_state: the seed of the folds.
 
     Attributes:
         regressor_: the fitted regressor.
         counts_: the regression of counts on log(m + c).
         least_: c.
+
+    Examples:
+        >>> X, y = np.arange(40.0)[:, None], np.arange(40) // 4
+        >>> model = lk.CountTarget(lk.KNeighborsRegressor(4)).fit(X, y)
+        >>> print(model.predict_interval([[20.0]], 0.9))
+        (array([1.]), array([8.]))
     """
 
     @no_type_check  # scikit-learn: settings are looked at in fit
@@ -53,13 +59,20 @@ class CountTarget(MetaEstimatorMixin, RegressorMixin, Predictor):
         regressor: Any,
         *,
         family: str = "negative_binomial",
-        folds: int = 4,
+        cv: int = 4,
         random_state: int = 0,
     ):
         self.regressor = regressor
         self.family = family
-        self.folds = folds
+        self.cv = cv
         self.random_state = random_state
+
+    @staticmethod
+    def __upgrade__(fields: dict) -> dict:
+        """The fields of older files, where `cv` was called `folds`."""
+        if "folds" in fields:
+            fields["cv"] = fields.pop("folds")
+        return fields
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "CountTarget":
         """Fit the means, then the counts around them.
@@ -116,9 +129,9 @@ class CountTarget(MetaEstimatorMixin, RegressorMixin, Predictor):
 
     def _held_out_means(self, X: np.ndarray, y: np.ndarray, w: np.ndarray):
         """(n,) the prediction for each row by a fit without its fold."""
-        fold = random_folds(len(y), int(self.folds), self.random_state)
+        fold = random_folds(len(y), int(self.cv), self.random_state)
         means = np.empty(len(y))
-        for number in range(int(self.folds)):
+        for number in range(int(self.cv)):
             out = fold == number
             part = _fitted(self.regressor, X[~out], y[~out], w[~out])
             means[out] = part.predict(X[out])

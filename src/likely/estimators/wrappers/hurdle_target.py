@@ -36,6 +36,12 @@ class HurdleTarget(MetaEstimatorMixin, RegressorMixin, Predictor):
         classifier_: the fitted classifier of y > 0; None if no row, or every row, is zero.
         regressor_: the regressor fitted to the rows above zero.
         share_: the share of zeros.
+
+    Examples:
+        >>> X, y = np.arange(40.0)[:, None], np.where(np.arange(40) % 2, 1.0 + np.arange(40), 0.0)
+        >>> model = lk.HurdleTarget().fit(X, y)
+        >>> bool((model.predict(X) > 0).all())
+        True
     """
 
     @no_type_check  # scikit-learn: settings are looked at in fit

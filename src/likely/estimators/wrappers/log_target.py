@@ -25,6 +25,13 @@ class LogTarget(MetaEstimatorMixin, RegressorMixin, Predictor):
 
     Attributes:
         regressor_: the fitted regressor of log y.
+
+    Examples:
+        >>> X = np.arange(10.0)[:, None]
+        >>> y = np.exp(0.1 * X[:, 0])
+        >>> model = lk.LogTarget(lk.LinearRegression()).fit(X, y * np.tile([0.99, 1.01], 5))
+        >>> print(model.predict([[20.0]]).round(1))
+        [7.5]
     """
 
     @no_type_check  # scikit-learn: settings are looked at in fit

@@ -99,6 +99,13 @@ class PseudoLabels(MetaEstimatorMixin, ClassifierMixin, Predictor):
             "max_iter", or "held_out" (another round did not help rows held out).
         held_out_nll_: the mean of −log p over labelled rows that were held out, after
             0, 1, 2, ... rounds; only with `cv`.
+
+    Examples:
+        >>> X = np.repeat([[0.0], [1.0]], 20, axis=0) + np.linspace(0, 0.3, 40)[:, None]
+        >>> y = np.full(40, -1)
+        >>> y[:5], y[-5:] = 0, 1  # ten of forty have a label
+        >>> print(lk.PseudoLabels(lk.GaussianNB(), cv=2).fit(X, y).predict(X[[10, 30]]))
+        [0 1]
     """
 
     estimator: Any

@@ -34,6 +34,12 @@ class SmoothedClassifier(MetaEstimatorMixin, ClassifierMixin, Predictor):
         classifier_: the fitted classifier.
         classes_: the labels, sorted.
         prior_: (c,) π, the weighted share of each class.
+
+    Examples:
+        >>> X, y = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
+        >>> model = lk.SmoothedClassifier(lk.KNeighborsClassifier(3)).fit(X, y)
+        >>> print(model.predict_proba([[0.0]]).round(2))
+        [[0.95 0.05]]
     """
 
     @no_type_check  # scikit-learn: settings are looked at in fit

@@ -73,6 +73,11 @@ def frechet_of_normals(mean_a: Any, cov_a: Any, mean_b: Any, cov_b: Any) -> floa
         cov_a: (d, d) its covariance.
         mean_b: (d,) the mean of the second.
         cov_b: (d, d) its covariance.
+
+    Examples:
+        >>> eye = np.eye(2)
+        >>> round(float(lk.evaluate.frechet_of_normals(np.zeros(2), eye, np.ones(2), eye)), 3)
+        2.0
     """
     means = [np.atleast_1d(np.asarray(m, np.float64)) for m in (mean_a, mean_b)]
     covs = [np.atleast_2d(np.asarray(c, np.float64)) for c in (cov_a, cov_b)]

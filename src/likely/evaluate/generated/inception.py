@@ -21,6 +21,10 @@ def inception_score(probs: Any, w: Any = None) -> Score:
     Args:
         probs: (n, c) the probabilities of classes for each generated row.
         w: how often each row counts.
+
+    Examples:
+        >>> round(lk.evaluate.inception_score(np.eye(3)[[0, 1, 2, 0, 1, 2]]).value, 2)
+        3.0
     """
     probs = np.asarray(probs, np.float64)
     if probs.ndim != 2 or not len(probs):

@@ -53,6 +53,11 @@ def held_out_likelihood(
         errors: (n,) standard errors of `log_probs` themselves, where they are estimated by
             draws; they add to the error that comes from the choice of rows.
         bound: whether `log_probs` are lower bounds.
+
+    Examples:
+        >>> found = lk.evaluate.held_out_likelihood(np.array([-2.0, -3.0, -2.5]), 2)
+        >>> print(found.nats)
+        2.5 ± 0.29
     """
     if dimensions < 1:
         raise InputError(f"dimensions is {dimensions}; give at least 1.")

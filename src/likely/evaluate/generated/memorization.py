@@ -77,6 +77,12 @@ def memorization_test(
         held_out: (m, d) features of rows from the same source that it has not seen.
         n_permutations: random labellings of the real rows.
         random_state: seed of the labellings.
+
+    Examples:
+        >>> X = np.random.default_rng(0).normal(size=(60, 2))
+        >>> found = lk.evaluate.memorization_test(X[:20], X[:20], X[20:40], n_permutations=200)
+        >>> found.p_value < 0.05
+        True
     """
     G, T, H = feature_rows(1, generated=generated, train=train, held_out=held_out)
     pool = np.concatenate([T, H])

@@ -46,6 +46,12 @@ def support_scores(real: Any, generated: Any, *, n_neighbors: int = 5) -> Suppor
         real: (n, d) features of real rows.
         generated: (m, d) features of generated rows.
         n_neighbors: k, fewer than there are rows in each set.
+
+    Examples:
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(60, 2))
+        >>> print(lk.evaluate.support_scores(X, X + 100).precision)
+        0 ± 0
     """
     R, G = feature_rows(real=real, generated=generated)
     k = check_neighbors(n_neighbors, R, G)

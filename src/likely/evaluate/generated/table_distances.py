@@ -64,6 +64,12 @@ def table_distances(A: Any, B: Any, discrete: Any = None) -> TableDistances:
         A: (n, q) the columns of a table as numbers or codes, NaN where a cell is missing.
         B: (m, q) those of another.
         discrete: (q,) which columns are codes of levels; none by default.
+
+    Examples:
+        >>> A = np.random.default_rng(0).normal(size=(200, 2))
+        >>> found = lk.evaluate.table_distances(A, A)
+        >>> bool(found.columns.max() < 0.01)
+        True
     """
     A, B = (np.asarray(rows, np.float64) for rows in (A, B))
     if A.ndim != 2 or B.ndim != 2 or A.shape[1] != B.shape[1] or not A.shape[1]:

@@ -61,6 +61,12 @@ def mmd_test(
         n_permutations: random labellings of the rows; the p-value is at least
             1/(n_permutations + 1).
         random_state: seed of the labellings.
+
+    Examples:
+        >>> rng = np.random.default_rng(0)
+        >>> found = lk.evaluate.mmd_test(rng.normal(size=(30, 2)), 2 + rng.normal(size=(30, 2)))
+        >>> found.p_value < 0.05
+        True
     """
     A, B = feature_rows(A=A, B=B)
     if n_permutations < 1:

@@ -42,6 +42,11 @@ class Isotonic(NamedTuple):
     Attributes:
         maps: of class 1 where there are two classes, else of each class.
         share: of the mapped probabilities in the result; the rest are as they were.
+
+    Examples:
+        >>> probs = np.array([[0.9, 0.1], [0.7, 0.3], [0.6, 0.4], [0.2, 0.8]])
+        >>> lk.evaluate.isotonic(np.array([0, 1, 0, 1]), probs)(probs)[:, 1].round(2)
+        array([0.03, 0.45, 0.45, 0.93])
     """
 
     maps: tuple[IsotonicMap, ...]
@@ -68,6 +73,11 @@ def isotonic_map(happened: Any, p: Any, w: Any = None) -> IsotonicMap:
         happened: (n,) 1 where the event happened.
         p: (n,) its predicted probability.
         w: how often each row counts.
+
+    Examples:
+        >>> happened, p = np.array([0, 1, 0, 1]), np.array([0.1, 0.3, 0.4, 0.8])
+        >>> lk.evaluate.isotonic_map(happened, p).frequency.round(2)
+        array([0.03, 0.45, 0.45, 0.93])
     """
     y, p, w = present(happened, p, w=w)
     if np.isnan(p).any() or p.min() < 0 or p.max() > 1 + 1e-9:
@@ -90,6 +100,12 @@ def isotonic(codes: Any, probs: Any, w: Any = None) -> Isotonic:
         codes: (n,) the class of each row, as a number from 0.
         probs: (n, c) probabilities.
         w: how often each row counts.
+
+    Examples:
+        >>> probs = np.array([[0.9, 0.1], [0.7, 0.3], [0.6, 0.4], [0.2, 0.8]])
+        >>> found = lk.evaluate.isotonic(np.array([0, 1, 0, 1]), probs)
+        >>> found(probs)[:, 1].round(2)
+        array([0.03, 0.45, 0.45, 0.93])
     """
     codes, probs, w = coded(codes, probs, w)
     c = probs.shape[1]

@@ -48,6 +48,11 @@ def platt(codes: Any, scores: Any, w: Any = None) -> Platt:
         codes: (n,) the class of each row, as a number from 0.
         scores: (n, c) scores of all classes: log-probabilities, or a decision function.
         w: how often each row counts.
+
+    Examples:
+        >>> scores = np.array([[2.0, -2.0], [1.0, -1.0], [-1.0, 1.0], [-2.0, 2.0]])
+        >>> round(float(lk.evaluate.platt(np.array([0, 1, 0, 1]), scores).slope), 2)
+        0.21
     """
     codes, S, w = coded(codes, scores, w)
     if S.ndim != 2 or not np.isfinite(S).all():

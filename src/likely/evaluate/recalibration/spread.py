@@ -38,6 +38,11 @@ def stretch(y: Any, dist: Any, w: Any = None) -> float:
         y: (n,) what was observed.
         dist: its predicted distribution, with a density.
         w: how often each row counts.
+
+    Examples:
+        >>> dist = lk.families.Predictive(lk.families.Normal(1.0), np.zeros((50, 1)))
+        >>> round(float(lk.evaluate.stretch(2 * np.linspace(-2, 2, 50), dist)), 1)
+        2.4
     """
     y, dist, w = _present(y, dist, w)
     if dist.discrete or dist._is_class or dist._outputs() is not None:

@@ -213,7 +213,13 @@ def _learn_array(
     if law is not None and _has_units(law) and not images:
         center, scale = _moments(flat, w)
     values = ((flat - center) / scale).reshape(-1, *form)
-    units = _input_units(values, w)
+    bounded = images and (law is None or isinstance(law, Bernoulli))
+    channels = form[-1:]
+    units = (
+        np.zeros(channels),
+        np.ones(channels),
+    )  # pixels from 0 to 1 stay as they are
+    units = units if bounded else _input_units(values, w)
     coding = ArrayCoding(tuple(came), tuple(form), law, center, scale, units, dtype)
     return coding, FittedRows(values, w, here)
 

@@ -144,12 +144,14 @@ class ConvolutionalCoder(eqx.Module):
         hidden: widths of the dense layers between the stages and the code.
         activation: between the layers.
         last: the initialisation of the last layers.
+        init: the initialisation of all others.
     """
 
     channels: tuple[int, ...] = setting((32, 64))
     hidden: tuple[int, ...] = setting((256,))
     activation: Activation = setting("relu")
     last: Initializer = setting("he")
+    init: Initializer = setting("he")
 
     @property
     def network(self) -> CNN:
@@ -162,6 +164,7 @@ class ConvolutionalCoder(eqx.Module):
             pool=0,
             hidden=self.hidden,
             activation=self.activation,
+            init=self.init,
         )
 
     def encoder(
@@ -173,7 +176,9 @@ class ConvolutionalCoder(eqx.Module):
         flat = next(i for i, x in enumerate(whole.layers) if isinstance(x, Flatten))
         stages = Chain(*whole.layers[: flat + 1])
         (features,) = output_shape(stages, shape)
-        network = MLP(self.hidden, self.activation, output_init=self.last)
+        network = MLP(
+            self.hidden, self.activation, init=self.init, output_init=self.last
+        )
         return Encoder(stages, _built(network, features + n_given, n_out, dense))
 
     def decoder(self, n_in: int, n_out: int, shape: Sequence[int], key: Key) -> Decoder:
@@ -192,11 +197,11 @@ class ConvolutionalCoder(eqx.Module):
                 FILTER,
                 stride=STRIDE,
                 padding=PADDING,
-                init=self.last if last else "he",
+                init=self.last if last else self.init,
                 key=k,
             )
             layers += [activation(self.activation, widths[j]), up]
-        network = MLP(self.hidden[::-1], self.activation)
+        network = MLP(self.hidden[::-1], self.activation, init=self.init)
         dense = _built(network, n_in, math.prod(grid), first)
         return Decoder(dense, Chain(*layers, Cropped(height, width)))
 
@@ -208,6 +213,7 @@ def coder_of(
     activation: Activation,
     *,
     last: Initializer = LAST_LAYER_INIT,
+    init: Initializer = "he",
 ) -> tuple[Any, tuple[int, ...]]:
     """The networks for rows of a shape, and the shape in which they take rows.
 
@@ -217,6 +223,7 @@ def coder_of(
         hidden: widths of the dense layers, or "auto".
         activation: between the layers.
         last: the initialisation of the last layers.
+        init: that of the others, of convolutional networks.
     """
     convolutional = len(shape) == 3 and channels is not None
     if isinstance(hidden, str):
@@ -235,7 +242,7 @@ def coder_of(
             f"channels is {stages}, and {len(stages)} stages halve images of "
             f"{shape[0]} x {shape[1]} to nothing; give fewer stages, or None."
         )
-    return ConvolutionalCoder(stages, widths, activation, last), tuple(shape)
+    return ConvolutionalCoder(stages, widths, activation, last, init), tuple(shape)
 
 
 def _built(network: MLP | CNN, n_in: Any, n_out: int, key: Key) -> Chain:

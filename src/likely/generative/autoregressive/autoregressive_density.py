@@ -5,6 +5,7 @@ from os import PathLike
 from typing import Any, no_type_check
 
 import numpy as np
+from jax.sharding import Mesh
 from sklearn.utils.validation import check_is_fitted
 
 from likely.base.generator import Generator
@@ -174,6 +175,7 @@ class AutoregressiveDensity(Generator):
         callbacks: Callback | Sequence[Callback] = (),
         checkpoints: Checkpoints | str | PathLike | None = None,
         resume: bool = False,
+        mesh: Mesh | None = None,
     ) -> "AutoregressiveDensity":
         """Fit by maximum likelihood.
 
@@ -187,9 +189,10 @@ class AutoregressiveDensity(Generator):
             callbacks: functions of an `Event`; one that returns True ends the fit.
             checkpoints: a folder to save the run in, or `Checkpoints`.
             resume: whether to go on from there.
+            mesh: devices that share each batch; several members share them anyway.
         """
         one_of("network", self.network, NETWORKS)
-        observers = Observers(callbacks, checkpoints, resume)
+        observers = Observers(callbacks, checkpoints, resume, mesh)
         images = self.network == "transformer" or is_images(X, self.image_shape)
         self.codec_ = self.pixels_ = None
         if images and self.network == "masked":

@@ -109,36 +109,44 @@ class MaskedTables(NamedTuple):
         different, which = np.unique(ranks, axis=0, return_inverse=True)
         which = np.tile(which.ravel(), draws)
         found = np.empty(every.values.shape)
-        for component in map(int, np.unique(chosen)):
-            of = np.flatnonzero(chosen == component)
-            groups = [of]
-            if len(different) <= MAX_SHARED_ORDERS:
-                groups = [of[which[of] == k] for k in np.unique(which[of])]
-            for rows in groups:
-                own = Cells(*(a[rows] for a in every))
-                found[rows] = self._drawn(
-                    own,
-                    component,
-                    different[which[rows]],
-                    rng.integers(2**31, size=len(rows)),
-                )
+        member, by_start = np.divmod(chosen, 2)
+        groups = member * len(different) + which
+        if len(different) > MAX_SHARED_ORDERS:
+            groups = member
+        _, groups, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+        for group in range(len(sizes)):
+            rows = np.flatnonzero(groups == group)
+            found[rows] = self._drawn(
+                Cells(*(a[rows] for a in every)),
+                self.members[member[rows[0]]],
+                different[which[rows]],
+                (by_start[rows] == 1, rng.integers(2**31, size=len(rows))),
+                int(sizes.max()),
+            )
         return found.reshape(draws, *np.shape(cells.values))
 
+    @staticmethod
     def _drawn(
-        self, cells: Cells, component: int, ranks: np.ndarray, seeds: np.ndarray
+        cells: Cells,
+        member: MaskedTable,
+        ranks: np.ndarray,
+        how: tuple[np.ndarray, np.ndarray],
+        least: int,
     ) -> np.ndarray:
-        """(n, q) rows drawn from one component."""
-        member, by_start = divmod(component, 2)
-        flags = np.full(len(seeds), bool(by_start))
-        model = self.members[member]
+        """(n, q) rows drawn from one member.
+
+        Args:
+            cells: what is known of them.
+            member: the network.
+            ranks: (n, q) the order of each row.
+            how: which rows are drawn from what the training began at, and seeds.
+            least: the size of the largest group of rows, so that one program draws all.
+        """
         if (ranks == ranks[0]).all():
-            return in_chunks(_draw, model, (cells, flags, seeds), order=ranks[0])
-        return in_chunks(
-            _draw_by_rows,
-            model,
-            (cells, flags, seeds, ranks),
-            max_rows=MAX_OWN_ORDERS,
-        )
+            rows, order = (cells, *how), ranks[0]
+            return in_chunks(_draw, member, rows, least=least, order=order)
+        rows = (cells, *how, ranks)
+        return in_chunks(_draw_by_rows, member, rows, max_rows=MAX_OWN_ORDERS)
 
     def cell_log_prob(self, cells: Cells, judged: np.ndarray) -> np.ndarray:
         """(n, q) log p of single cells given those that are there; NaN where not judged.

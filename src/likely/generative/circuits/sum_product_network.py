@@ -66,6 +66,11 @@ class SumProductNetwork(Generator):
         codec_: how cells became numbers.
         history_: the mean log-likelihood plus log prior, before each step of EM and at the end.
         n_iter_: the number of steps.
+
+    Examples:
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> lk.SumProductNetwork().fit(X).log_prob(X[:3]).shape
+        (3,)
     """
 
     min_rows: Any

@@ -5,7 +5,8 @@ p(x_{t-1} \mid x_t)\bigr) - E \log p(x_0 \mid x_1)$$
 
 Both distributions in the middle are normal with means $a x_0 + b x_t$ and
 $a \hat x_0 + b x_t$. The variance of the second that makes the bound largest is
-$\tilde β_t + a^2 m_t$ with $m_t = E(x_0 - \hat x_0)^2$, which is estimated from rows of the fit.
+$\tilde β_t + a^2 m_t$ with $m_t = E(x_0 - \hat x_0)^2$, which is estimated from held-out rows,
+or from those of the fit where none were held out. The last step may also begin later than at 1.
 The sum over t is estimated at a few times, drawn in proportion to how much they are expected to
 contribute.
 """
@@ -14,12 +15,14 @@ import zlib
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
 from likely.base.generator import Bound
 from likely.generative.diffusion.denoising import Diffuser, shown
 from likely.generative.diffusion.schedule import NoiseSchedule, posterior
+from likely.generative.point_cells import KnownValues
 from likely.generative.row_chunks import in_chunks
 from likely.typing import Batch
 
@@ -53,16 +56,18 @@ class DenoisingErrors(NamedTuple):
 
     @classmethod
     def measure(cls, model: Diffuser, rows: Batch, seed: int) -> "DenoisingErrors":
-        """The errors on rows: points x, the design of conditions y, weights w."""
+        """The errors on rows: points x, the design of conditions y, weights w.
+
+        Few rows are looked at several times, each time with new noise.
+        """
         schedule, image = model.schedule, rows.x.ndim > 2
         T = schedule.n_steps
         grid = np.unique(
             np.round(1 + (T - 1) * np.linspace(0, 1, GRID) ** 2).astype(int)
         )
-        chosen = rows
-        if len(rows.w) > ERROR_ROWS:
-            pick = np.random.default_rng(seed).permutation(len(rows.w))[:ERROR_ROWS]
-            chosen = Batch(*(a[pick] for a in rows))
+        order = np.random.default_rng(seed).permutation(len(rows.w))
+        pick = np.resize(order, ERROR_ROWS)
+        chosen = Batch(*(a[pick] for a in rows))
         share = chosen.w / chosen.w.sum()
         found = []
         for t in grid.tolist():
@@ -80,10 +85,8 @@ def noised_estimates(
     model: Diffuser, rows: Batch, t: np.ndarray, eps: np.ndarray
 ) -> np.ndarray:
     """x̂_0 of rows with the noise eps (n, ...) at times t (n,)."""
-    double = int(np.prod(rows.x.shape[1:])) <= MAX_DOUBLE_NUMBERS
-    return in_chunks(
-        _estimates, model, (rows.x, rows.y, eps, t), double=double, max_rows=MAX_ROWS
-    )
+    inputs = (rows.x, rows.y, eps, t)
+    return in_chunks(_estimates, model, inputs, double=_double(rows), max_rows=MAX_ROWS)
 
 
 @eqx.filter_jit
@@ -101,9 +104,52 @@ def _estimates(
     return model.row(a * x0 + sigma * eps, t, shown(given))
 
 
-def expected_terms(schedule: NoiseSchedule, errors: DenoisingErrors) -> np.ndarray:
-    """(T − 1,) what each time t = 2 ... T is expected to contribute, for one row."""
-    t = np.arange(2, schedule.n_steps + 1)
+def known_values(model: Diffuser, rows: Batch, eps: np.ndarray) -> KnownValues | None:
+    """How probable values of numbers are after the first step of noise; None without any."""
+    if model.units is None or model.units.levels is None:
+        return None
+    found = in_chunks(
+        _known_values, model, (rows.x, eps), double=_double(rows), max_rows=MAX_ROWS
+    )
+    return KnownValues(np.asarray(model.units.levels.values, np.float64), *found)
+
+
+@eqx.filter_jit
+def _known_values(
+    model: Diffuser, rows: tuple[Float[Array, "n ..."], Float[Array, "n ..."]]
+) -> tuple[Array, Array, Array]:
+    x0, eps = rows
+    assert model.units is not None
+    a, sigma = model.levels(jnp.ones(len(x0), int), x0)
+    xt = a * x0 + sigma * eps
+    logs = model.units.parts(xt, a, sigma)
+    mean, spread = model.units.linear(xt, a, sigma)
+    return logs, mean, jnp.broadcast_to(spread, mean.shape)
+
+
+def _double(rows: Batch) -> bool:
+    return int(np.prod(rows.x.shape[1:])) <= MAX_DOUBLE_NUMBERS
+
+
+def last_time(model: Diffuser, errors: DenoisingErrors) -> int:
+    """The time from which the last step goes to x_0, by which the bound is expected largest.
+
+    It is 1 where the network only says what numbers leave open. The errors of other targets may
+    be larger than the noise of the first times, and then each of these would count them again.
+    """
+    if model.units is not None:
+        return 1
+    terms = expected_terms(model.schedule, errors, 1)
+    rest = np.append(terms[::-1].cumsum()[::-1], 0.0)
+    end = 0.5 * np.log(errors.at(np.arange(1, model.schedule.n_steps + 1))).sum(1)
+    return 1 + int(np.argmin((rest + end)[:-1]))
+
+
+def expected_terms(
+    schedule: NoiseSchedule, errors: DenoisingErrors, last: int
+) -> np.ndarray:
+    """(T − last,) what each time after the last one is expected to contribute, for one row."""
+    t = np.arange(last + 1, schedule.n_steps + 1)
     a, _, variance = posterior(schedule, t, t - 1)
     ratio = (a**2 / variance)[:, None] * errors.at(t)
     return 0.5 * np.log1p(ratio).sum(1)
@@ -130,22 +176,23 @@ def evidence_bound(
         n_draws: times that are looked at for each row.
         seed: of times and noise.
     """
-    found = []
-    weights = expected_terms(model.schedule, errors)
+    found, first = [], last_time(model, errors)
+    weights = expected_terms(model.schedule, errors, first)
     chances = (1 - UNIFORM) * weights / weights.sum() + UNIFORM / len(weights)
     for start in range(0, len(codes), MAX_ROWS):
         own = slice(start, start + MAX_ROWS)
         x = cells.points(codes[own])
         rows = Batch(x, given[own], np.ones(len(x)))
         shares, eps = row_noise(rows, n_draws, seed)
-        last = noised_estimates(model, rows, np.ones(len(x), int), eps[:, 0])
-        spread = np.sqrt(errors.at(np.ones(1)))[0].reshape(last.shape[1:])
-        end = cells.log_prob(codes[own], last, spread)
+        last = noised_estimates(model, rows, np.full(len(x), first), eps[:, 0])
+        spread = np.sqrt(errors.at(np.array([first])))[0].reshape(last.shape[1:])
+        known = known_values(model, rows, eps[:, 0])
+        end = cells.log_prob(codes[own], last, spread, known)
         places = np.searchsorted(np.cumsum(chances), shares)
         places = np.minimum(places, len(weights) - 1)
         terms = np.empty(places.shape)
         for k in range(n_draws):
-            t = places[:, k] + 2
+            t = places[:, k] + first + 1
             terms[:, k] = _terms(model, rows, t, errors, eps[:, 1 + k])
         terms /= chances[places]
         values = end - _prior_divergence(model.schedule, x) - terms.mean(1)

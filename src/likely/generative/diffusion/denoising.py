@@ -14,8 +14,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from likely.generative.diffusion.denoisers import DenoiserSettings
+from likely.generative.diffusion.levels import Levels
 from likely.generative.diffusion.schedule import NoiseSchedule
-from likely.generative.diffusion.targets import Units, row_of, target_of
+from likely.generative.diffusion.targets import Units, limited, row_of, target_of
 from likely.objectives.denoising import DenoisingLoss
 from likely.objectives.rows import Normalisation
 from likely.typing import Batch, Key
@@ -76,7 +77,8 @@ class Diffuser(eqx.Module):
         levels = self.levels(t, xt)
         if self.units is not None:
             return self.units.row(said, xt, *levels)
-        return row_of(self.target, said, xt, *levels)
+        found = row_of(self.target, said, xt, *levels)
+        return limited(found, xt) if self.target == "eps" else found
 
     def errors(
         self,
@@ -139,18 +141,23 @@ class DiffusionProblem(eqx.Module):
         settings: of the denoiser.
         schedule: the noise of each step.
         target: what the denoiser says.
+        levels: the values that numbers of rows have, where the target is "residual".
     """
 
     settings: DenoiserSettings
     schedule: NoiseSchedule = eqx.field(static=True)
     target: str = eqx.field(static=True)
+    levels: Levels | None = None
 
     def build(self, data: Batch, key: Key) -> Diffuser:
         """The denoiser with its first weights."""
         g = data.y.shape[1]
         row = tuple(data.x.shape[1:])
         denoiser = self.settings.build(row, g + 1 if g else 0, key=key)
-        units = Units.learn(data.x, data.w) if self.target == "residual" else None
+        units = None
+        if self.target == "residual":
+            levels = jax.tree.map(jnp.asarray, self.levels)
+            units = Units.learn(data.x, data.w, levels)
         return Diffuser(denoiser, self.schedule, self.target, units)
 
     def objective(self, prior: Any, rows: Normalisation) -> DenoisingLoss:

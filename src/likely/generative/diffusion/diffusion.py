@@ -168,8 +168,8 @@ class Diffusion(Generator):
         codes, w, present = learn_rows(self, X, sample_weight)
         self.given_, design = fit_given(given, present, sample_weight)
         batch = pack(self.cells_.points(codes), w, design, mask=False)
-        problem = diffusion_problem(self, batch.x.shape[1:])
-        train_unsupervised(
+        problem = diffusion_problem(self, codes, w)
+        held_out = train_unsupervised(
             self,
             problem,
             batch,
@@ -179,7 +179,10 @@ class Diffusion(Generator):
         )
         check_trained(self)
         seed = seed_of(self.random_state)
-        self.errors_ = [DenoisingErrors.measure(m, batch, seed) for m in self._models]
+        self.errors_ = [
+            DenoisingErrors.measure(model, held_out.of(k) or batch, seed)
+            for k, model in enumerate(self._models)
+        ]
         return self
 
     # What is probable ------------------------------------------------------------------

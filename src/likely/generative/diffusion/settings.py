@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import numpy as np
+
 from likely.base.settings import at_least, one_of
 from likely.base.training.options import IMAGES, TABLES, is_auto
 from likely.core.checks import InputError
 from likely.generative.diffusion.denoisers import DENOISERS, DenoiserSettings
 from likely.generative.diffusion.denoising import DiffusionProblem
+from likely.generative.diffusion.levels import levels_of
 from likely.generative.diffusion.schedule import NoiseSchedule
 from likely.generative.diffusion.targets import TARGETS
 
@@ -34,17 +37,21 @@ SIZES = {
     "unet": (32, 64),
     "transformer": (96, 4, 4),
 }
+FEW_ROWS, FEW_ROWS_HIDDEN = 300, (64, 64)
+"""Rows below which a perceptron is smaller, and its widths."""
 MIN_CUT_SIDE = 16
 """The side of images from which a U-Net works on patches of 2 x 2 pixels."""
 
 
-def diffusion_problem(model: Any, row: tuple[int, ...]) -> DiffusionProblem:
-    """What is learned of rows of this shape.
+def diffusion_problem(model: Any, codes: np.ndarray, w: np.ndarray) -> DiffusionProblem:
+    """What is learned of rows.
 
     Args:
-        model: the estimator, whose settings count.
-        row: (D,) or (h, w, c).
+        model: the estimator, whose settings and cells count.
+        codes: (n, ...) of the rows.
+        w: (n,) their weights.
     """
+    row = model.cells_.shape
     image = len(row) == 3
     kind = model.denoiser
     if is_auto(kind):
@@ -57,19 +64,21 @@ def diffusion_problem(model: Any, row: tuple[int, ...]) -> DiffusionProblem:
         )
     settings = DenoiserSettings(
         kind,
-        _sizes(model.hidden, kind),
+        _sizes(model.hidden, kind, len(w)),
         _patch(model.patch, row, kind) if image and kind != "mlp" else 1,
         float(at_least("dropout", model.dropout)),
     )
     schedule = NoiseSchedule(
         model.schedule, at_least("n_steps", model.n_steps, 2, whole=True)
     )
-    return DiffusionProblem(settings, schedule, one_of("target", model.target, TARGETS))
+    target = one_of("target", model.target, TARGETS)
+    levels = levels_of(model.cells_, codes, w) if target == "residual" else None
+    return DiffusionProblem(settings, schedule, target, levels)
 
 
-def _sizes(hidden: Any, kind: str) -> tuple[int, ...]:
+def _sizes(hidden: Any, kind: str, n: int) -> tuple[int, ...]:
     if is_auto(hidden):
-        return SIZES[kind]
+        return FEW_ROWS_HIDDEN if kind == "mlp" and n < FEW_ROWS else SIZES[kind]
     sizes = tuple(at_least("hidden", h, 1, whole=True) for h in hidden)
     if kind == "transformer" and (len(sizes) != 3 or sizes[0] % sizes[2]):
         raise InputError(

@@ -71,6 +71,12 @@ class HopfieldNetwork(Transformer):
         beta_: β.
         scale_: of rows of numbers.
         low_, high_: the two values of rows of signs.
+
+    Examples:
+        >>> patterns = np.array([[1, 1, -1, -1], [-1, 1, -1, 1]])
+        >>> network = lk.HopfieldNetwork("hebbian").fit(patterns)
+        >>> network.weights_.shape
+        (4, 4)
     """
 
     rule: Any

@@ -5,6 +5,7 @@ from os import PathLike
 from typing import Any, no_type_check
 
 import numpy as np
+from jax.sharding import Mesh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -163,6 +164,7 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Generat
         callbacks: Callback | Sequence[Callback] = (),
         checkpoints: Checkpoints | str | PathLike | None = None,
         resume: bool = False,
+        mesh: Mesh | None = None,
     ) -> "NormalizingFlow":
         """Fit by maximum likelihood.
 
@@ -176,6 +178,7 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Generat
             callbacks: functions of an `Event`; one that returns True ends the fit.
             checkpoints: a folder to save the run in, or `Checkpoints`.
             resume: whether to go on from there.
+            mesh: devices that share each batch; several members share them anyway.
         """
         self.codec_ = self.pixels_ = None
         images = is_images(X, self.image_shape)
@@ -193,7 +196,7 @@ class NormalizingFlow(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Generat
             batch,
             limits=IMAGE_LIMITS if images else TABLE_LIMITS,
             validation=None if X_val is None else self._batch(X_val, given_val),
-            observers=Observers(callbacks, checkpoints, resume),
+            observers=Observers(callbacks, checkpoints, resume, mesh),
         )
         check_trained(self)
         self.share_ = 1.0 if images else self._share(held_out)

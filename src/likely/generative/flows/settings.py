@@ -18,7 +18,7 @@ TABLE_LIMITS = TABLES._replace(
 )
 IMAGE_LIMITS = IMAGES._replace(
     ensemble_rows=0,
-    epochs=16,
+    epochs=13,
     rate=2e-3,
     alpha=0.0,
     clip_norm=1.0,

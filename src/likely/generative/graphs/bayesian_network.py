@@ -81,6 +81,11 @@ class BayesianNetwork(Generator):
         codec_: how cells became numbers.
         history_: the mean log-likelihood of a row plus the log prior, after each step.
         n_iter_: how many steps there were.
+
+    Examples:
+        >>> X = np.repeat([[0, 0], [1, 1]], 20, axis=0)
+        >>> lk.BayesianNetwork().fit(X).sample(3, random_state=0).shape
+        (3, 2)
     """
 
     structure: Any

@@ -57,7 +57,13 @@ def _counted(y: Any, sample_weight: Any, *, most: Any = np.inf):
 
 
 class BetaBernoulli(AbstractConjugate):
-    """Coin flips whose probability has a Beta(a, b) prior."""
+    """Coin flips whose probability has a Beta(a, b) prior.
+
+    Examples:
+        >>> posterior = lk.inference.BetaBernoulli(1.0, 1.0).update(np.array([1, 1, 0]))
+        >>> print(posterior)
+        BetaBernoulli(a=3.0, b=2.0)
+    """
 
     a: float = eqx.field(default=1.0, converter=positive)
     b: float = eqx.field(default=1.0, converter=positive)
@@ -79,7 +85,12 @@ class BetaBernoulli(AbstractConjugate):
 
 
 class GammaPoisson(AbstractConjugate):
-    """Counts whose rate has a Gamma(shape a, rate b) prior."""
+    """Counts whose rate has a Gamma(shape a, rate b) prior.
+
+    Examples:
+        >>> print(lk.inference.GammaPoisson(1.0, 1.0).update(np.array([2, 3, 4])))
+        GammaPoisson(a=10.0, b=4.0)
+    """
 
     a: float = eqx.field(default=1.0, converter=positive)
     b: float = eqx.field(default=1.0, converter=positive)
@@ -108,6 +119,10 @@ class DirichletMultinomial(AbstractConjugate):
 
     Args:
         alpha: (c,) α.
+
+    Examples:
+        >>> lk.inference.DirichletMultinomial(np.ones(3)).update(np.array([0, 0, 2])).alpha
+        array([3., 1., 2.])
     """
 
     alpha: Float[np.ndarray, " c"] = eqx.field(converter=lambda a: np.asarray(a, float))

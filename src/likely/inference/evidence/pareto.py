@@ -30,6 +30,11 @@ def pareto_smooth(
     """The smoothed log-weights, normalised to a sum of one, and k̂.
 
     k̂ is infinite where the tail is too short to be judged, and −∞ where all weights are equal.
+
+    Examples:
+        >>> weights, k = lk.inference.pareto_smooth(np.random.default_rng(0).normal(size=1000))
+        >>> round(float(np.exp(weights).sum()), 6)
+        1.0
     """
     log_w = np.asarray(log_weights, np.float64)
     log_w = log_w - log_w.max()

@@ -26,31 +26,61 @@ TAILS = (0.05, 0.95)
 
 
 def r_hat(draws: Chains) -> Float[np.ndarray, "*d"]:
-    """R̂ of rank-normalised split chains: the larger of bulk and folded."""
+    """R̂ of rank-normalised split chains: the larger of bulk and folded.
+
+    Examples:
+        >>> draws = np.random.default_rng(0).normal(size=(4, 500, 1))
+        >>> print(lk.inference.r_hat(draws).round(1))
+        [1.]
+    """
     halves = _split(draws)
     folded = np.abs(halves - np.median(halves, axis=(0, 1)))
     return np.fmax(_basic_r_hat(_scores(halves)), _basic_r_hat(_scores(folded)))
 
 
 def ess_bulk(draws: Chains) -> Float[np.ndarray, "*d"]:
-    """The effective number of draws for the middle of the distribution."""
+    """The effective number of draws for the middle of the distribution.
+
+    Examples:
+        >>> draws = np.random.default_rng(0).normal(size=(4, 500, 1))
+        >>> bool(lk.inference.ess_bulk(draws)[0] > 1000)
+        True
+    """
     return _ess(_scores(_split(draws)))
 
 
 def ess_tail(draws: Chains) -> Float[np.ndarray, "*d"]:
-    """The effective number of draws for the 5 % and 95 % quantiles."""
+    """The effective number of draws for the 5 % and 95 % quantiles.
+
+    Examples:
+        >>> draws = np.random.default_rng(0).normal(size=(4, 500, 1))
+        >>> bool(lk.inference.ess_tail(draws)[0] > 1000)
+        True
+    """
     ends = np.quantile(draws, TAILS, axis=(0, 1))
     below = [_ess(_split((draws <= end).astype(float))) for end in ends]
     return np.minimum(*below)
 
 
 def ess_mean(draws: Chains) -> Float[np.ndarray, "*d"]:
-    """The effective number of draws for the mean."""
+    """The effective number of draws for the mean.
+
+    Examples:
+        >>> draws = np.random.default_rng(0).normal(size=(4, 500, 1))
+        >>> bool(lk.inference.ess_mean(draws)[0] > 1000)
+        True
+    """
     return _ess(_split(draws))
 
 
 def mcse(draws: Chains) -> Float[np.ndarray, "*d"]:
-    """The Monte Carlo standard error of the mean."""
+    """The Monte Carlo standard error of the mean.
+
+    Examples:
+        >>> draws = np.random.default_rng(0).normal(size=(4, 500, 1))
+        >>> bool(lk.inference.mcse(draws)[0] < 0.05)
+        True
+    """
     return np.std(draws, axis=(0, 1), ddof=1) / np.sqrt(ess_mean(draws))
 
 

@@ -43,7 +43,12 @@ class Walker(NamedTuple):
 
 
 def acceptance_probability(log_p_new: Any, log_p_old: Any) -> Any:
-    """The probability min(1, p(z′)/p(z)) of a move, from the logarithms of both."""
+    """The probability min(1, p(z′)/p(z)) of a move, from the logarithms of both.
+
+    Examples:
+        >>> round(float(lk.inference.acceptance_probability(-3.0, -2.0)), 3)
+        0.368
+    """
     return jnp.exp(jnp.minimum(0.0, log_p_new - log_p_old))
 
 

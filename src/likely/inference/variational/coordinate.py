@@ -104,6 +104,11 @@ def mean_field_normal(
         precision: (d, d) Λ, positive definite.
         start: (d,) first means of the factors; zeros by default.
         tolerance: the rise of the ELBO at which to stop.
+
+    Examples:
+        >>> found = lk.inference.mean_field_normal(np.zeros(2), np.array([[2.0, 1.0], [1.0, 2.0]]))
+        >>> found.variance
+        array([0.5, 0.5])
     """
     mu, P = np.asarray(mean, float), np.asarray(precision, float)
     d = len(mu)

@@ -49,6 +49,12 @@ def elbo_identity(q: Any, prior: Any, likelihood: Any) -> ElboIdentity:
         q: (k,) probabilities of the states under q.
         prior: (k,) p(z).
         likelihood: (k,) p(x | z) of what was observed, in each state.
+
+    Examples:
+        >>> q, prior, likelihood = np.array([0.5, 0.5]), np.array([0.5, 0.5]), np.array([0.9, 0.1])
+        >>> found = lk.inference.elbo_identity(q, prior, likelihood)
+        >>> bool(np.isclose(found.elbo + found.kl, found.log_evidence))
+        True
     """
     q, prior, likelihood = (np.asarray(a, float) for a in (q, prior, likelihood))
     for name, p in (("q", q), ("prior", prior)):

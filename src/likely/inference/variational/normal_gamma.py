@@ -68,6 +68,11 @@ def normal_gamma(
         strength: κ₀, observations that the prior of μ is worth.
         shape: a₀.
         rate: b₀.
+
+    Examples:
+        >>> found = lk.inference.normal_gamma(np.array([1.0, 2.0, 3.0]))
+        >>> round(float(found.mean), 2)
+        1.5
     """
     x = np.asarray(x, float)
     w = check_weights(sample_weight, len(x))

@@ -20,6 +20,10 @@ def ideal_lengths(q: Any) -> np.ndarray:
 
     Args:
         q: probabilities.
+
+    Examples:
+        >>> lk.information.ideal_lengths(np.array([0.5, 0.25, 0.25]))
+        array([1., 2., 2.])
     """
     return surprise(probabilities(q, "q"), unit="bits")
 
@@ -30,6 +34,11 @@ def excess_length(p: Any, q: Any) -> float:
     Args:
         p: what happens: probabilities.
         q: what the code was made for.
+
+    Examples:
+        >>> p, q = np.array([0.5, 0.5]), np.array([0.9, 0.1])
+        >>> round(float(lk.information.excess_length(p, q)), 3)
+        0.737
     """
     from likely.information.divergence import kl
 
@@ -129,6 +138,10 @@ def shannon_code(q: Any) -> Code:
 
     Args:
         q: probabilities above zero, as an array or a mapping from symbols.
+
+    Examples:
+        >>> lk.information.shannon_code(np.array([0.5, 0.25, 0.25])).words
+        {0: '0', 1: '10', 2: '11'}
     """
     values = probabilities(q, "q").ravel()
     if not (values > 0).all():

@@ -16,6 +16,10 @@ def huffman_code(p: Any) -> Code:
 
     Args:
         p: probabilities, as an array or a mapping from symbols.
+
+    Examples:
+        >>> lk.information.huffman_code(np.array([0.5, 0.25, 0.25])).words
+        {0: '0', 1: '10', 2: '11'}
     """
     values = probabilities(p).ravel()
     lengths = huffman_lengths(values.tolist())

@@ -36,6 +36,12 @@ class AgglomerativeClustering(ClusterMixin, BaseEstimator):
             weight 0 and repeating those of larger weight.
         distances_: (m - 1,) the distances at which clusters were merged.
         leaves_: (m,) the rows in the order of a dendrogram.
+
+    Examples:
+        >>> X = np.array([[0.0], [0.2], [5.0], [5.2]])
+        >>> labels = lk.AgglomerativeClustering(2).fit(X).labels_
+        >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+        True
     """
 
     n_clusters: Any

@@ -57,6 +57,12 @@ def gap_statistic(
         n_references: how many sets of rows without clusters to compare with.
         sample_weight: how often each row counts.
         random_state: of the draws and the starts.
+
+    Examples:
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.r_[rng.normal(0, 1, (40, 2)), rng.normal(9, 1, (40, 2))]
+        >>> lk.gap_statistic(X, 4, n_references=5).n_clusters
+        2
     """
     most = at_least("max_clusters", max_clusters, 1, whole=True)
     count = at_least("n_references", n_references, 2, whole=True)

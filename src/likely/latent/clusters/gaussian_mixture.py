@@ -69,6 +69,12 @@ class GaussianMixture(Density):
         location_: (d,) the means of the columns.
         scale_: (d,) their standard deviations; EM runs on columns of mean 0 and variance 1.
         criterion_values_: the criterion from 1 component on, where it chose.
+
+    Examples:
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.r_[rng.normal(0, 1, (50, 1)), rng.normal(8, 1, (50, 1))]
+        >>> np.sort(lk.GaussianMixture(2).fit(X).means_[:, 0]).round()
+        array([0., 8.])
     """
 
     n_components: Any

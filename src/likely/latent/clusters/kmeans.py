@@ -54,6 +54,11 @@ class KMeans(ClusterMixin, Transformer):
         location_: (d,) the mean of the columns, which distances are computed around.
         scale_: the root mean square of what is left.
         gap_: the gap statistic, where it chose the number.
+
+    Examples:
+        >>> X = np.array([[0.0], [0.2], [5.0], [5.2]])
+        >>> sorted(lk.KMeans(2).fit(X).cluster_centers_[:, 0].round(1).tolist())
+        [0.1, 5.1]
     """
 
     n_clusters: Any

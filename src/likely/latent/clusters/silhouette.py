@@ -43,6 +43,11 @@ def silhouette(X: Any, labels: Any, *, sample_weight: Any = None) -> Silhouette:
         X: (n, d) rows.
         labels: (n,) the cluster of each row.
         sample_weight: how often each row counts.
+
+    Examples:
+        >>> X = np.array([[0.0], [0.2], [5.0], [5.2]])
+        >>> round(lk.silhouette(X, np.array([0, 0, 1, 1])).mean, 2)
+        0.96
     """
     X, labels = np.asarray(X, np.float64), np.asarray(labels)
     if X.ndim != 2 or labels.shape != X.shape[:1]:

@@ -46,6 +46,11 @@ class CorrespondenceAnalysis(Transformer):
         column_masses_: (d,) the share of each column.
         column_contributions_: (d, k) the shares of columns in the inertia of each axis.
         column_quality_: (d, k) the shares of axes in the inertia of each column.
+
+    Examples:
+        >>> counts = np.array([[10, 2, 1], [3, 8, 2], [1, 3, 9]])
+        >>> lk.CorrespondenceAnalysis(2).fit(counts).transform(counts).shape
+        (3, 2)
     """
 
     n_components: Any

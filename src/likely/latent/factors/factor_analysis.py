@@ -55,6 +55,11 @@ class FactorAnalysis(Transformer, Density):
         loglike_: the log-likelihood of each iteration, in nats per unit of weight.
         n_iter_: how many there were.
         held_out_nats_: the comparison of "nats", a `HeldOutNats`.
+
+    Examples:
+        >>> X = lk.data.iris().X
+        >>> lk.FactorAnalysis(1).fit(X).transform(X).shape
+        (150, 1)
     """
 
     n_components: Any

@@ -67,6 +67,12 @@ class FastICA(Transformer):
         mean_: (d,) μ.
         whitening_: (k, d) what whitens the rows.
         n_iter_: iterations, of the slowest component for "deflation".
+
+    Examples:
+        >>> sources = np.random.default_rng(0).laplace(size=(200, 2))
+        >>> X = sources @ np.array([[1.0, 0.5], [0.3, 1.0]])
+        >>> lk.FastICA(2).fit_transform(X).shape
+        (200, 2)
     """
 
     n_components: Any

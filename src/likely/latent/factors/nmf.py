@@ -59,6 +59,11 @@ class NMF(Transformer):
         noise_variance_: s² of the normal distribution of the Frobenius loss.
         n_iter_: iterations.
         held_out_nats_: the comparison of "nats", a `HeldOutNats`.
+
+    Examples:
+        >>> X = np.random.default_rng(0).random((20, 6))
+        >>> bool((lk.NMF(2).fit(X).components_ >= 0).all())
+        True
     """
 
     n_components: Any

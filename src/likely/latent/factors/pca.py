@@ -71,6 +71,11 @@ class PCA(Transformer, Density):
         n_components_: k.
         held_out_nats_: the comparison of "nats", a `HeldOutNats`.
         n_iter_: iterations where values are missing; 1 where none are.
+
+    Examples:
+        >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.1]])
+        >>> lk.PCA(1).fit(X).explained_variance_ratio_.round(2)
+        array([1.])
     """
 
     n_components: Any

@@ -66,6 +66,11 @@ class ProbabilisticPCA(Transformer, Density):
         held_out_nats_: the comparison of "nats", a `HeldOutNats`.
         loglike_: the log-likelihood before each step of expectation maximisation.
         n_iter_: how many steps there were; 1 in closed form.
+
+    Examples:
+        >>> X = lk.data.iris().X
+        >>> lk.ProbabilisticPCA(2).fit(X).transform(X).shape
+        (150, 2)
     """
 
     n_components: Any

@@ -31,6 +31,11 @@ class ClassicalMDS(Transformer):
     Attributes:
         embedding_: (n, n_components) the map; NaN for rows of weight 0.
         eigenvalues_: (n_components,) weighted sums of squares of its columns.
+
+    Examples:
+        >>> X = lk.data.iris().X
+        >>> lk.ClassicalMDS(2).fit_transform(X).shape
+        (150, 2)
     """
 
     n_components: Any

@@ -41,6 +41,11 @@ class Isomap(Transformer):
         embedding_: (n, n_components) the map.
         dist_matrix_: (m, n) the lengths of paths from the m landmarks to all rows.
         landmarks_: (m,) which rows they are.
+
+    Examples:
+        >>> X = lk.data.digits().X[:100]
+        >>> lk.Isomap(12).fit_transform(X).shape
+        (100, 2)
     """
 
     n_neighbors: Any

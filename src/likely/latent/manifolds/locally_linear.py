@@ -49,6 +49,11 @@ class LocallyLinearEmbedding(Transformer):
         embedding_: (n, n_components) the map; its columns are orthonormal over landmarks.
         reconstruction_error_: the sum of the eigenvalues.
         landmarks_: (m,) the rows that the eigenvectors are of.
+
+    Examples:
+        >>> X = lk.data.digits().X[:100]
+        >>> lk.LocallyLinearEmbedding(8).fit_transform(X).shape
+        (100, 2)
     """
 
     n_neighbors: Any

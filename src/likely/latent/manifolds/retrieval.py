@@ -45,6 +45,12 @@ class Retrieval(BaseEstimator):
         recall_: the share of the nearest items that is found: 1 where every item is compared,
             else measured on up to 500 items, each looked up among the others and itself.
         approximate_: whether queries are answered approximately.
+
+    Examples:
+        >>> items = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 5.0]])
+        >>> distances, rows = lk.Retrieval(1).fit(items).kneighbors(np.array([[4.0, 4.0]]))
+        >>> print(rows)
+        [[2]]
     """
 
     n_neighbors: Any

@@ -11,11 +11,13 @@ and shapes that convolution libraries handle badly are computed without a convol
 | few channels in a filter, or depthwise | a sum over the filter positions |
 | few input and output channels | two neighbouring outputs as one with twice the channels |
 | gradient of strided images | a matrix product, whose columns are added where they belong |
+| that of filters of several strides | a convolution, whose channels are the positions of a stride |
 | gradient of the filters | a convolution with the roles of rows and channels exchanged |
 
 `unfused` prevents XLA from recomputing such a sum in each operation that reads it.
 """
 
+import math
 from collections.abc import Callable
 from functools import reduce
 from itertools import product
@@ -39,6 +41,8 @@ MAX_SUMMED_ENTRIES = 27
 """Filters with at most this many entries per output channel are summed entry by entry."""
 MAX_PAIRED_CHANNELS = 16
 """With at most this many channels two neighbouring outputs are computed as one."""
+MIN_PHASE_CHANNELS = 64
+"""From this many channels on, counting the phases of a stride, these become channels."""
 MIN_COPIED_SIZE = 2**18
 """From this many entries on, images are copied rather than possibly recomputed."""
 MAX_SPLIT_GROUPS = 16
@@ -77,6 +81,8 @@ def correlate_transposed(y: Outputs, f: Filters, window: SlidingWindow) -> Image
             input_size=window.output_size, pads=_adjoint_padding(window)
         )
         return _convolution(y, _flipped_and_swapped(f), back)
+    if _has_phases(window) and c * math.prod(window.stride) >= MIN_PHASE_CHANNELS:
+        return _phases_as_channels(y, f, window)
     return unfused(
         f,
         lambda: _product_of_columns(y, f, window),
@@ -243,6 +249,38 @@ def _product_of_columns(y: Array, f: Array, window: SlidingWindow) -> Array:
     k, m, c, o = f.shape
     columns = (y @ f.reshape(-1, o).T).reshape(*y.shape[:3], k * m, c)
     return _add_taps([columns[:, :, :, i] for i in range(k * m)], window)
+
+
+# Windows of several whole strides ------------------------------------------------------
+
+
+def _has_phases(window: SlidingWindow) -> bool:
+    """Whether the size of a filter is a multiple of its stride."""
+    sides = zip(window.size, window.stride, strict=True)
+    return window.dilation == (1, 1) and all(k % s == 0 for k, s in sides)
+
+
+def _phases_as_channels(y: Array, f: Array, window: SlidingWindow) -> Array:
+    """A convolution at the positions of y, which computes all positions of a stride at once.
+
+    With k = qS + r an output i adds to the image at $iS + k = (i + q)S + r$: to the
+    position i + q of a small image, and there to the channels of phase r.
+    """
+    (k, m, c, o), (s, t) = f.shape, window.stride
+    steps = (k // s, m // t)
+    cut = f.reshape(steps[0], s, steps[1], t, c, o).transpose(0, 2, 1, 3, 4, 5)
+    every = window._replace(
+        input_size=window.output_size,
+        size=steps,
+        stride=(1, 1),
+        pads=tuple((q - 1, q - 1) for q in steps),
+    )
+    z = _convolution(y, _flipped_and_swapped(cut.reshape(*steps, -1, o)), every)
+    n, h, w, _ = z.shape
+    z = z.reshape(n, h, w, s, t, c).transpose(0, 1, 3, 2, 4, 5)
+    z = z.reshape(n, h * s, w * t, c)
+    edges = zip(window.pads, window.input_size, z.shape[1:3], strict=True)
+    return _padded(z, tuple((-a, a + width - size) for (a, _), width, size in edges))
 
 
 # Windows that do not overlap ----------------------------------------------------------

@@ -17,6 +17,13 @@ class Dense(AbstractLayer):
     W and b come from the initialiser: by default W ~ $N(0, 2/d)$ (He) and b = 0.
 
     See `product` for how its derivative is computed.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> import jax
+        >>> layer = lk.layers.Dense(3, 2, key=jax.random.key(0))
+        >>> layer(jnp.ones((4, 3)))[0].shape
+        (4, 2)
     """
 
     weight: Float[Array, "d k"]

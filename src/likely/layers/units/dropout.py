@@ -20,6 +20,12 @@ class Dropout(eqx.Module):
     The factor keeps the mean; at inference (`key=None`) values pass unchanged. p is the
     probability to *drop* a value. It is stored as the integer p·2³², so that it is not a
     learned parameter and another p compiles nothing.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> values, _ = lk.layers.Dropout(0.5)(jnp.ones((2, 4)))  # inference
+        >>> values.tolist()
+        [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
     """
 
     level: UInt32[Array | np.ndarray, "..."]

@@ -13,6 +13,12 @@ class Linear(eqx.Module):
 
     With a `centre` it is $(X - 1c)W + 1b$: where columns are far from zero, XW + 1b would
     be a small difference of large numbers. Solvers leave the centre as it is.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> model = lk.models.Linear.zeros(3)
+        >>> model(jnp.ones((4, 3)))[0].shape
+        (4, 1)
     """
 
     weight: Float[Array, "d k"]

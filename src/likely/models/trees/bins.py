@@ -45,10 +45,15 @@ class Bins(eqx.Module):
             X, w = X[w > 0], w[w > 0]
         weights = None if (w == w[0]).all() else w
 
-        def one(j: int) -> np.ndarray:
-            return cut_points(X[:, j], weights, bool(categorical[j]), max_bins)
+        def some(part: tuple[int, int]) -> list[np.ndarray]:
+            return [
+                cut_points(X[:, j], weights, bool(categorical[j]), max_bins)
+                for j in range(*part)
+            ]
 
-        found = thread_map(one, range(X.shape[1]), thread_count(n_jobs))
+        workers = thread_count(n_jobs)
+        parts = thread_map(some, row_blocks(X.shape[1], workers), workers)
+        found = [own for part in parts for own in part]
         cuts = np.full((len(found), MAX_BINS), np.inf)
         for row, own in zip(cuts, found, strict=True):
             row[: len(own)] = own

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from likely.models.trees.bins import Bins
 from likely.models.trees.ensemble import Grown
 from likely.models.trees.fixed_point import BITS
+from likely.models.trees.tree_arrays import cut_tree, empty_tree
 
 
 class Limits(NamedTuple):
@@ -94,7 +95,7 @@ class Booster:
 
         Returns the tree and, for each leaf, its node and its first and last row.
         """
-        from likely.models.trees.leafwise import CONTROL_SIZE, grow_leafwise, help_grow
+        from likely.models.trees.leafwise import CONTROL_SIZE, grow_leafwise
 
         limits, n = self.limits, len(self.w)
         gh, ordered, units = self._words(g, h)
@@ -135,11 +136,16 @@ class Booster:
         helpers = self.n_threads - 1 if pool is not None and n > MIN_HELPED_ROWS else 0
         steps = [limits.max_leaves, limits.max_depth, self.bits, 1 + helpers]
         settings = np.array([*steps, len(rows) == n], np.int64)
-        waiting = [pool.submit(help_grow, job) for _ in range(helpers)] if pool else []
-        found: Any = grow_leafwise(job, settings)
+        tree, helping = empty_tree(limits.max_leaves), np.zeros_like(settings)
+        waiting = []
+        if pool is not None:
+            tasks = [(grow_leafwise, job, tree, helping)] * helpers
+            waiting = [pool.submit(*task) for task in tasks]
+        sizes: Any = grow_leafwise(job, tree, settings)
         for helper in waiting:
             helper.result()
-        return Grown(*found[:-1]), found[-1]
+        *found, leaves = cut_tree(tree, *sizes)
+        return Grown(*found), leaves
 
     def _words(self, g: Float[np.ndarray, " n"], h: Float[np.ndarray, " n"]):
         """The derivatives as integers, an array for them in leaf order, and their units."""

@@ -20,7 +20,7 @@ leaves stay on their side of the mean of the two.
 from typing import no_type_check
 
 import numpy as np
-from numba import boolean, float64, int8, int32, int64, types, uint32, uint64, void
+from numba import boolean, float64, int8, int32, int64, types, uint32, uint64
 
 from likely.core.compiled import inner, kernel
 from likely.models.trees.atomics import atomic_add, atomic_load, atomic_swap, give_way
@@ -74,6 +74,20 @@ JOB = types.Tuple(
     )
 )
 """The arrays that threads share: see `boosted.Booster.grow`."""
+TREE = types.Tuple(
+    (
+        uint64[::1],
+        int32[::1],
+        uint64[:, ::1],
+        float64[:, ::1],
+        float64[::1],
+        float64[::1],
+        int64[:, ::1],
+        float64[::1],
+        int64[:, ::1],
+    )
+)
+"""The arrays that a tree is written to, and room for the gain and the indices of leaves."""
 
 
 @inner
@@ -217,34 +231,29 @@ def take_tasks(job):
             atomic_add(control, TASKS_DONE, 1)
 
 
-@kernel(void(JOB))
-@no_type_check
-def help_grow(job):
-    """The work of the other threads: take tasks until the tree is done."""
-    control = job[16]
-    while atomic_load(control, FINISHED) == 0:
-        take_tasks(job)
-        for _ in range(MAX_SPINS):
-            if atomic_load(control, TASKS_LEFT) > 0:
-                break
-        else:
-            give_way()
-
-
 @inner
 @no_type_check
-def do_tasks(job, kind, tasks):
-    """Do all tasks of a kind, in this thread and those that help."""
+def do_tasks(job, tasks):
+    """Do all tasks of a kind, in this thread and those that help; or help, where 0.
+
+    One function for both: each has to be compiled.
+    """
     control = job[16]
-    control[TASK_KIND] = kind
-    atomic_swap(control, TASKS_DONE, 0)
-    atomic_swap(control, TASKS_LEFT, tasks)
-    take_tasks(job)
-    while atomic_load(control, TASKS_DONE) < tasks:
-        for _ in range(MAX_SPINS):
-            if atomic_load(control, TASKS_DONE) == tasks:
+    if tasks > 0:
+        atomic_swap(control, TASKS_DONE, 0)
+        atomic_swap(control, TASKS_LEFT, tasks)
+    while True:
+        take_tasks(job)
+        if tasks > 0 and atomic_load(control, TASKS_DONE) >= tasks:
+            break
+        if tasks == 0 and atomic_load(control, FINISHED) != 0:
+            break
+        spins = 0
+        while spins < MAX_SPINS and atomic_load(control, TASKS_LEFT) <= 0:
+            spins += 1
+            if tasks > 0 and atomic_load(control, TASKS_DONE) >= tasks:
                 break
-        else:
+        if spins == MAX_SPINS:
             give_way()
 
 
@@ -258,12 +267,14 @@ def partition_parallel(job, start, stop, test, last):  # noqa: PLR0917
     control[LOW], control[WIDTH] = low, width
     for i in range(4):
         control[CATEGORIES + i] = int64(chosen[i])
-    do_tasks(job, PARTITION, ROW_BLOCKS)
+    control[TASK_KIND] = PARTITION
+    do_tasks(job, int64(ROW_BLOCKS))
     middle = start
     for c in range(ROW_BLOCKS):
         middle += control[LEFT_COUNTS + c]
     control[COPIED_SIDE] = 0 if last else (1 if middle - start <= stop - middle else 2)
-    do_tasks(job, MOVE, ROW_BLOCKS)
+    control[TASK_KIND] = MOVE
+    do_tasks(job, int64(ROW_BLOCKS))
     return middle
 
 
@@ -293,47 +304,36 @@ def leaf_value(total, bounds, numbers, shift):
     return value_of(total[0] * numbers[UNIT_G], H, bounds)
 
 
-@kernel(
-    types.Tuple(
-        (
-            uint64[::1],
-            int32[::1],
-            uint64[:, ::1],
-            float64[:, ::1],
-            float64[::1],
-            float64[::1],
-            int64[:, ::1],
-        )
-    )(JOB, int64[::1])
-)
+@kernel(types.UniTuple(int64, 3)(JOB, TREE, int64[::1]))
 @no_type_check
-def grow_leafwise(job, limits):  # noqa: PLR0915, C901
-    """Grow a tree; `rows` end up in the order of the leaves.
+def grow_leafwise(job, tree, limits):  # noqa: PLR0915, C901
+    """Grow a tree into its arrays; `rows` end up in the order of the leaves.
 
-    Returns the nodes, the index of each node's set, the sets, values, weights, gains, and
-    for each leaf its node and its first and last row.
+    Returns the numbers of nodes, of sets and of leaves. Where the number of threads is 0 it
+    helps another one instead, taking tasks until the tree is done.
     """
+    if limits[PARALLEL] == 0:
+        do_tasks(job, int64(0))
+        return 0, 0, 0
     codes, rows, gh, ordered, hists, searched, _, n_bins = job[:8]
     categorical, signs, totals, bounds, numbers, gains, cuts, directions = job[8:16]
     control, spare = job[16], job[17][0]
     max_leaves, d, n = int64(limits[MAX_LEAVES]), len(n_bins), len(rows)
     n_blocks, bits = len(codes), int64(limits[BITS])
     shift, mask = U(bits), (int64(1) << bits) - int64(1)
-    nodes = np.zeros(2 * max_leaves - 1, np.uint64)
-    set_at = np.full(2 * max_leaves - 1, -1, np.int32)
-    sets = np.zeros((max_leaves, 4), np.uint64)
-    value, weight = np.zeros((2 * max_leaves - 1, 1)), np.zeros(2 * max_leaves - 1)
-    gain_of, n_sets = np.zeros(2 * max_leaves - 1), 0
-    # for each leaf: node, first and last row, depth
-    leaves = np.zeros((max_leaves, 4), np.int64)
-    best, best_feature = np.full(max_leaves, -np.inf), np.zeros(max_leaves, np.int64)
+    # for each leaf: node, first and last row, depth; its best split
+    nodes, set_at, sets, value, weight, gain_of, leaves, best, indices = tree
+    # of each leaf the feature of its best split, and the index of its histograms
+    best_feature, slot, n_sets = indices[0], indices[1], 0
     bins, keys = np.empty(256, np.int64), np.empty(256)
-    chosen = np.zeros(4, np.uint64)
-    slot = np.zeros(max_leaves, np.int64)  # the index of the histograms of a leaf
+    chosen = np.empty(4, np.uint64)
+    for i in range(4):
+        chosen[i] = U(0)
     one_word, copied = gh.shape[1] == 1, False
     leaves[0, 2] = n
-    totals[0, :] = 0
-    bounds[:, 0], bounds[:, 1] = -np.inf, np.inf
+    totals[0, 0], totals[0, 1] = 0, 0
+    for i in range(len(bounds)):
+        bounds[i, 0], bounds[i, 1] = -np.inf, np.inf
     for i in range(n):
         totals[0, 0] += gh[rows[i], 0]
         if not one_word:
@@ -355,7 +355,8 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
             control[LARGE_LEAF + 1] = slot[max(large, 0)]
             work = (stop - start + 1024) * n_blocks
             if limits[PARALLEL] > 1 and work >= MIN_PARALLEL_WORK:
-                do_tasks(job, HISTOGRAMS, n_blocks)
+                control[TASK_KIND] = HISTOGRAMS
+                do_tasks(job, int64(n_blocks))
             else:
                 for b in range(n_blocks):
                     fill_and_search(b, job)
@@ -385,13 +386,15 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
         if categorical[f]:
             low = 2
             sort_categories(hist, n_bins[f], numbers, bins, keys)
-            chosen[:] = U(0)
+            for i in range(4):
+                chosen[i] = U(0)
             for s in range(cut):
                 b = bins[s]
                 chosen[b >> 6] |= U(1) << U(b & 63)
                 g += hist[2 * b]
                 hw += hist[2 * b + 1]
-            sets[n_sets] = chosen
+            for i in range(4):
+                sets[n_sets, i] = chosen[i]
             set_at[node] = n_sets
             n_sets += 1
         else:
@@ -423,7 +426,7 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
         weight[node] = (totals[leaf, 1] & mask) * numbers[UNIT_W]
         totals[new, 0], totals[new, 1] = totals[leaf, 0] - g, totals[leaf, 1] - hw
         totals[leaf, 0], totals[leaf, 1] = g, hw
-        bounds[new] = bounds[leaf]
+        bounds[new, 0], bounds[new, 1] = bounds[leaf, 0], bounds[leaf, 1]
         if signs[f] != 0:
             v1 = leaf_value(totals[leaf], bounds[leaf], numbers, shift)
             v2 = leaf_value(totals[new], bounds[leaf], numbers, shift)
@@ -456,12 +459,4 @@ def grow_leafwise(job, limits):  # noqa: PLR0915, C901
         node = leaves[leaf, 0]
         value[node, 0] = leaf_value(totals[leaf], bounds[leaf], numbers, shift)
         weight[node] = (totals[leaf, 1] & mask) * numbers[UNIT_W]
-    return (
-        nodes[:n_nodes].copy(),
-        set_at[:n_nodes].copy(),
-        sets[:n_sets].copy(),
-        value[:n_nodes].copy(),
-        weight[:n_nodes].copy(),
-        gain_of[:n_nodes].copy(),
-        leaves[:n_leaves, :3].copy(),
-    )
+    return n_nodes, n_sets, n_leaves

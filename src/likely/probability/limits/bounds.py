@@ -53,6 +53,11 @@ def chebyshev(law: Any, eps: float | int, **theta: Any) -> Chebyshev:
         law: what `random_variable` takes.
         eps: the deviation from the mean, above 0.
         **theta: parameters of a family.
+
+    Examples:
+        >>> found = lk.probability.chebyshev(lk.families.Normal(), 2.0, loc=0.0, scale=1.0)
+        >>> round(float(found.probability), 3), round(float(found.bound), 3)
+        (0.046, 0.25)
     """
     variable = random_variable(law, **theta)
     if not eps > 0:
@@ -79,6 +84,11 @@ def jensen(
         law: what `random_variable` takes: for the finite form, the points.
         sample_weight: the weights λ of the points.
         **theta: parameters of a family.
+
+    Examples:
+        >>> found = lk.probability.jensen(np.exp, np.array([0.0, 1.0]))
+        >>> bool(found.f_of_mean <= found.mean_of_f)
+        True
     """
     variable = random_variable(law, sample_weight=sample_weight, **theta)
     at_mean = float(np.asarray(f(np.asarray([variable.mean])))[0])
@@ -86,7 +96,13 @@ def jensen(
 
 
 def stirling(n: Any) -> Stirling:
-    """log n! and Stirling's approximation, for n ≥ 1."""
+    """log n! and Stirling's approximation, for n ≥ 1.
+
+    Examples:
+        >>> found = lk.probability.stirling(10)
+        >>> round(float(np.exp(found.log_approximation)), 0)
+        3598696.0
+    """
     n = np.asarray(n, np.float64)
     if not (n >= 1).all():
         raise InputError(f"n is {n}; give numbers of at least 1.")

@@ -73,6 +73,11 @@ def estimator_risk(
         sample_weight: of the data.
         random_state: for the draws.
         **theta: parameters of a family.
+
+    Examples:
+        >>> found = lk.probability.estimator_risk(np.mean, np.array([1.0, 2.0, 3.0]), 2)
+        >>> bool(abs(found.bias) < 0.05)
+        True
     """
     check_choice("method", method, ("auto", "exact", "simulation", "bootstrap"))
     variable = random_variable(law, sample_weight=sample_weight, **theta)

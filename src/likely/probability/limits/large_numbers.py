@@ -59,6 +59,10 @@ def running_mean(
         coverage: of the bands.
         random_state: for the draws.
         **theta: parameters of a family.
+
+    Examples:
+        >>> lk.probability.running_mean(lk.families.Normal(), 100, loc=0.0, scale=1.0).paths.shape
+        (5, 100)
     """
     if not 0 < coverage < 1:
         raise InputError(f"coverage is {coverage}; give a number between 0 and 1.")

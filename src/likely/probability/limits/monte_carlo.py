@@ -65,6 +65,12 @@ def monte_carlo(
         coverage: of the interval.
         random_state: for the draws.
         **theta: parameters of a family.
+
+    Examples:
+        >>> law = lk.families.Normal()
+        >>> found = lk.probability.monte_carlo(lambda x: x**2, law, loc=0.0, scale=1.0)
+        >>> round(found.estimate, 1)
+        1.0
     """
     if n < 2:
         raise InputError(f"n is {n}; a standard error needs at least 2 draws.")

@@ -77,6 +77,11 @@ def independence(
             count is below 5, and the χ² distribution otherwise.
         n_permutations: how many tables with the same margins are drawn.
         random_state: for these.
+
+    Examples:
+        >>> table = lk.probability.Table([[0.25, 0.25], [0.25, 0.25]], ("a", "b"))
+        >>> lk.probability.independence(table, "a", "b").independent
+        True
     """
     check_choice("method", method, ("auto", "exact", "chi2", "permutation"))
     given = (given,) if isinstance(given, str) else tuple(given)

@@ -46,6 +46,14 @@ class Table:
         levels: one array for each variable.
         conditions: the variables that the others are conditional on.
         counts: the weights that the table was counted from, or None.
+
+    Examples:
+        >>> table = lk.probability.Table([[0.1, 0.2], [0.3, 0.4]], ("rain", "late"))
+        >>> print(table)
+        P(rain, late)
+        rain  late=0  late=1
+           0     0.1     0.2
+           1     0.3     0.4
     """
 
     values: np.ndarray

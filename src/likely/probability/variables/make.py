@@ -29,6 +29,11 @@ def random_variable(
             variable with numbers as levels, or of several, which is a vector.
         sample_weight: weights of the draws; rows of weight 0 are not looked at.
         **theta: the parameters of a family.
+
+    Examples:
+        >>> calls = lk.probability.random_variable(lk.families.Poisson(), rate=3.0)
+        >>> round(float(calls.mean), 2)
+        3.0
     """
     if isinstance(law, AbstractVariable):
         return law

@@ -61,6 +61,12 @@ class RecalibratedClassifier(ClassifierMixin, Wrapper):
         platt_: a and b, by that method.
         isotonic_: the maps, by that method.
         held_out_: nats per unit of weight of the held-out rows, before and after.
+
+    Examples:
+        >>> table = lk.data.iris()
+        >>> model = lk.RecalibratedClassifier(lk.GaussianNB()).fit(table.X, table.y)
+        >>> model.predict_proba(table.X[:2]).shape
+        (2, 3)
     """
 
     method: Any

@@ -48,6 +48,12 @@ class RecalibratedRegressor(RegressorMixin, Wrapper):
         shares_: (k,) the corrected probability between them.
         scale_: of the errors, where the estimator predicts numbers only; else 1.
         held_out_: nats per unit of weight of the held-out rows, before and after.
+
+    Examples:
+        >>> table = lk.data.diabetes()
+        >>> model = lk.RecalibratedRegressor(lk.Ridge(0.1)).fit(table.X, table.y)
+        >>> model.predict_dist(table.X[:2]).mean.shape
+        (2,)
     """
 
     method: Any

@@ -58,6 +58,12 @@ class ConformalClassifier(ClassifierMixin, Wrapper):
             with `cross` to all rows.
         classes_: the labels, sorted.
         scores_: (n,) the scores of the true classes of the rows that were held out.
+
+    Examples:
+        >>> table = lk.data.iris()
+        >>> model = lk.ConformalClassifier(lk.GaussianNB()).fit(table.X, table.y)
+        >>> model.predict_set(table.X[:2], coverage=0.9).shape
+        (2, 3)
     """
 
     _stratifies: ClassVar[bool] = False  # rows have to be exchangeable

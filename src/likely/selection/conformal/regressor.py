@@ -79,6 +79,13 @@ class ConformalRegressor(RegressorMixin, Wrapper):
         estimator_: the estimator that predicts: fitted to the rows that are not held out, or
             to all rows by "cross" and "jackknife+".
         scores_: (n,) the scores of the rows that were held out.
+
+    Examples:
+        >>> table = lk.data.diabetes()
+        >>> model = lk.ConformalRegressor(lk.Ridge(0.1)).fit(table.X[5:], table.y[5:])
+        >>> low, high = model.predict_interval(table.X[:5], coverage=0.9)
+        >>> bool((low < high).all())
+        True
     """
 
     method: Any

@@ -45,6 +45,12 @@ class GridSearch(AbstractSearch):
         n_splits_: the number of folds.
         classes_: the labels, of a classifier.
         scale_: the scale of the errors of a regressor that predicts numbers only.
+
+    Examples:
+        >>> table = lk.data.diabetes()
+        >>> search = lk.GridSearch(lk.Ridge(), {"alpha": [0.01, 1.0]}).fit(table.X, table.y)
+        >>> print(search.best_params_)
+        {'alpha': 0.01}
     """
 
     param_grid: Any

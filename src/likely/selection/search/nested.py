@@ -99,6 +99,12 @@ def nested_cross_validate(
         sample_weight: how often each row counts.
         groups: what each row belongs to, for the outer and the inner folds.
         executor: where the trials of each search run.
+
+    Examples:
+        >>> table = lk.data.diabetes()
+        >>> search = lk.GridSearch(lk.Ridge(), {"alpha": [0.01, 1.0]}, cv=2)
+        >>> len(lk.nested_cross_validate(search, table.X, table.y, cv=2).scores)
+        2
     """
     w = weights_of(sample_weight, len(y))
     targets = np.asarray(fill_absent_targets(y, w))

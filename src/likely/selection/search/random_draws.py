@@ -41,6 +41,12 @@ class RandomSearch(AbstractSearch):
         at_edge_: parameters of which the chosen value is the smallest or largest of a list,
             or in the outer twentieth of its distribution.
         trials_: the trials; this and the other attributes are those of `GridSearch`.
+
+    Examples:
+        >>> table = lk.data.diabetes()
+        >>> search = lk.RandomSearch(lk.Ridge(), {"alpha": [0.01, 0.1, 1.0]}, n_iter=2)
+        >>> len(search.fit(table.X, table.y).cv_results_["params"])
+        2
     """
 
     param_distributions: Any

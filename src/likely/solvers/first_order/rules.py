@@ -257,12 +257,24 @@ def _decayed(on: str) -> Callable[[PyTree], PyTree]:
 
 
 def steepest(g: PyTree) -> PyTree:
-    r"""$g/\lVert g\rVert$, the unit direction of steepest ascent, or 0."""
+    r"""$g/\lVert g\rVert$, the unit direction of steepest ascent, or 0.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> lk.solvers.steepest(jnp.array([3.0, 4.0]))
+        Array([0.6, 0.8], dtype=float32)
+    """
     length = norm(g)
     scale = jnp.where(length > 0, 1 / jnp.where(length > 0, length, 1.0), 0.0)
     return jax.tree.map(lambda leaf: scale.astype(leaf.dtype) * leaf, g)
 
 
 def descends(direction: PyTree, g: PyTree) -> Bool[Array, ""]:
-    """Whether the loss falls along a direction: its angle with g exceeds π/2."""
+    """Whether the loss falls along a direction: its angle with g exceeds π/2.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> bool(lk.solvers.descends(jnp.array([-1.0, 0.0]), jnp.array([2.0, 1.0])))
+        True
+    """
     return jnp.asarray(optax.tree.vdot(direction, g)) < 0

@@ -75,6 +75,14 @@ def fit_curve(
         start: the parameters to start from.
         w: row weights.
         solver: `LevenbergMarquardt()` if not given.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> x = np.linspace(0, 2, 20)
+        >>> f = lambda phi, x: phi[0] * jnp.exp(phi[1] * x)
+        >>> found = lk.solvers.fit_curve(f, x, 2 * np.exp(-x), np.array([1.0, 0.0]))
+        >>> print(np.asarray(found.parameters).round(3))
+        [ 2. -1.]
     """
     solver = LevenbergMarquardt() if solver is None else solver
     with float64():

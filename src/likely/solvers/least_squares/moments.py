@@ -7,13 +7,18 @@ centring afterwards cancels little.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.sparse import issparse
 
-BLOCK_ROWS = 8192
+from likely.core.threads import one_thread, row_blocks, thread_count, thread_map
+
+BLOCK_ROWS = 1024
 """Rows that are copied at once."""
+MIN_BLOCKS = 16
+"""Blocks from which several threads add them up: threads take a while to start."""
 MEDIAN_ROWS = 129
 """Rows whose medians are the shift."""
 MIN_GROUP_ROWS = 32
@@ -31,22 +36,45 @@ class SecondMoments(NamedTuple):
 
 
 def second_moments(
-    X: Float[np.ndarray, "n d"],
+    X: Any,
     y: Float[np.ndarray, " n"],
     W: Float[np.ndarray, "m n"],
     *,
     centre: bool,
 ) -> list[SecondMoments]:
-    """The moments for each of m weight vectors; rows of weight 0 must be finite."""
+    """The moments for each of m weight vectors; rows of weight 0 must be finite.
+
+    X may be a sparse matrix, whose moments are taken about 0 first.
+    """
+    if issparse(X):
+        return [_sparse_moments(X, y, w, centre) for w in W]
     shift = np.zeros(X.shape[1] + 1)
     if centre:
         shift[:-1], shift[-1] = sample_medians(X), sample_medians(y[:, None])[0]
-    sums = _sums(X, y, W, shift)
+    with one_thread():  # blocks of rows have threads of their own
+        sums = _sums(X, y, W, shift)
     return [_finish(M, w.sum(), shift, centre) for M, w in zip(sums, W, strict=True)]
 
 
-def sample_medians(X: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " d"]:
-    """Medians of some rows: close to the means, whatever the outliers."""
+def _sparse_moments(
+    X: Any, y: np.ndarray, w: np.ndarray, centre: bool
+) -> SecondMoments:
+    total = w.sum()
+    weighted = X.multiply(w[:, None] / total).tocsr()
+    G = np.asarray((weighted.T @ X).todense())
+    mean_x, mean_y = np.zeros(X.shape[1]), 0.0
+    if centre:
+        mean_x, mean_y = np.asarray(weighted.sum(0)).ravel(), float(w @ y / total)
+    z = y - mean_y
+    G -= np.outer(mean_x, mean_x)
+    c = np.asarray(weighted.T @ z) - mean_x * float(w @ z / total)
+    return SecondMoments(G, c, float(w @ z**2 / total), mean_x, mean_y)
+
+
+def sample_medians(X: Any) -> Float[np.ndarray, " d"]:
+    """Medians of some rows: close to the means, whatever the outliers; 0 of sparse ones."""
+    if issparse(X):
+        return np.zeros(X.shape[1])
     sample = np.linspace(0, len(X) - 1, min(MEDIAN_ROWS, len(X))).astype(int)
     return np.asarray(np.median(X[sample], axis=0), np.float64)
 
@@ -55,9 +83,8 @@ def _sums(X, y, W, shift) -> Iterable[np.ndarray]:
     """Σ w z zᵀ for each weight vector, z = (x, y, 1) less the shift."""
     groups = _equal_weights(W)
     if len(groups) * MIN_GROUP_ROWS > len(y) + MIN_GROUP_ROWS:
-        present = [np.flatnonzero(w) for w in W]
-        return [_gram(X, y, shift, r, w[r]) for r, w in zip(present, W, strict=True)]
-    grams = np.stack([_gram(X, y, shift, rows) for rows in groups])
+        return _grams(X, y, shift, [np.flatnonzero(w) for w in W], W)
+    grams = np.stack(_grams(X, y, shift, groups))
     counts = np.stack([W[:, rows[0]] for rows in groups], axis=1)
     return np.tensordot(counts, grams, axes=1)
 
@@ -72,23 +99,42 @@ def _equal_weights(W) -> list[np.ndarray]:
     return np.split(order, np.flatnonzero(np.diff(code[order])) + 1)
 
 
-def _gram(X, y, shift, rows, w=None) -> np.ndarray:
-    """Σ w z zᵀ over these rows, in blocks of bounded memory."""
-    if len(rows) == rows[-1] - rows[0] + 1:  # consecutive rows need no copy
-        rows = slice(rows[0], rows[-1] + 1)
-    X, y = X[rows], y[rows]
-    n, d = X.shape
-    total, buffer = np.zeros((d + 2, d + 2)), np.empty((min(BLOCK_ROWS, n), d + 2))
-    for start in range(0, n, BLOCK_ROWS):
-        part = slice(start, start + BLOCK_ROWS)
-        Z = buffer[: len(y[part])]
-        np.subtract(X[part], shift[:-1], out=Z[:, :-2])
-        np.subtract(y[part], shift[-1], out=Z[:, -2])
-        Z[:, -1] = 1.0
-        if w is not None:
-            Z *= np.sqrt(w[part])[:, None]
-        total += Z.T @ Z  # NumPy sees the square and does half the work
-    return total
+def _grams(X, y, shift, groups: list[np.ndarray], W=None) -> list[np.ndarray]:
+    """Σ w z zᵀ over the rows of each group, in blocks of bounded memory."""
+    blocks = [
+        (g, _as_slice(rows[start : start + BLOCK_ROWS]))
+        for g, rows in enumerate(groups)
+        for start in range(0, len(rows), BLOCK_ROWS)
+    ]
+
+    def add(own: slice) -> list[np.ndarray]:
+        buffer, found = np.ones((BLOCK_ROWS, X.shape[1] + 2)), []
+        for g, rows in blocks[own]:
+            part = y[rows]
+            Z = buffer[: len(part)]
+            np.subtract(X[rows], shift[:-1], out=Z[:, :-2])
+            np.subtract(part, shift[-1], out=Z[:, -2])
+            if W is not None:
+                root = np.sqrt(W[g, rows])
+                Z[:, :-1] *= root[:, None]
+                Z[:, -1] = root
+            found.append(Z.T @ Z)  # NumPy sees the square and does half the work
+        return found
+
+    workers = thread_count(None) if len(blocks) >= MIN_BLOCKS else 1
+    shares = [slice(*ends) for ends in row_blocks(len(blocks), workers)]
+    parts = [part for share in thread_map(add, shares, workers) for part in share]
+    sums = [np.zeros((X.shape[1] + 2,) * 2) for _ in groups]
+    for (g, _), part in zip(blocks, parts, strict=True):
+        sums[g] += part
+    return sums
+
+
+def _as_slice(rows: np.ndarray) -> np.ndarray | slice:
+    """Consecutive rows as a slice, which needs no copy."""
+    if rows[-1] - rows[0] + 1 == len(rows):
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
 
 
 def _finish(M, total: float, shift, centre: bool) -> SecondMoments:

@@ -11,9 +11,12 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from likely.core.linalg import joint_moments
+from likely.core.threads import threads_for
+from likely.solvers.least_squares.moments import second_moments
 
 MIN_ROW = 1e-6
 """The part of a row, of its length, that counts as lying in directions without rows."""
@@ -42,6 +45,37 @@ def ridge(
     if not intercept:
         return B, jnp.zeros(k, X.dtype)
     return B, mean_y + shift_y - (mean_x + shift_x) @ B
+
+
+def ridge_lines(
+    X: Float[np.ndarray, "n d"],
+    y: Float[np.ndarray, " n"],
+    W: Float[np.ndarray, "j n"],
+    alphas: Float[np.ndarray, " m"],
+    *,
+    intercept: bool = True,
+) -> tuple[
+    Float[np.ndarray, "m j d"], Float[np.ndarray, "m j"], Float[np.ndarray, "m j"]
+]:
+    """Weights, intercepts and mean squared residuals for every α and weight vector.
+
+    In NumPy: moments are added by BLAS, once for rows with the same weight in all vectors.
+    """
+    B = np.empty((len(alphas), len(W), X.shape[1]))
+    b, variance = np.zeros(B.shape[:2]), np.empty(B.shape[:2])
+    number = np.finfo(float)
+    moments = second_moments(X, y, W, centre=intercept)
+    for j, (m, w) in enumerate(zip(moments, W, strict=True)):
+        with threads_for(len(m.c)):
+            values, V = np.linalg.eigh(m.G)
+        damped = np.maximum(values, 0.0) + alphas[:, None] / w.sum()
+        kept = damped > len(values) * number.eps * abs(values[-1])
+        inverse = np.where(kept, 1 / np.where(kept, damped, 1.0), 0.0)
+        B[:, j] = ((m.c @ V) * inverse) @ V.T
+        b[:, j] = m.mean_y - B[:, j] @ m.mean_x
+        rss = m.yy - 2 * B[:, j] @ m.c + ((B[:, j] @ m.G) * B[:, j]).sum(1)
+        variance[:, j] = np.maximum(np.maximum(rss, number.eps * m.yy), number.tiny)
+    return B, b, variance
 
 
 class RidgeFolds(NamedTuple):

@@ -9,10 +9,11 @@ solution the start of the next. The intercept is not penalised. Several weight v
 program `CoordinateDescent` solves the same problem.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.sparse import issparse
 
 from likely.core.checks import InputError, check_finite, check_weights
 from likely.core.threads import thread_map
@@ -35,7 +36,7 @@ class LassoPath(NamedTuple):
 
 
 def lasso_path(
-    X: Float[np.ndarray, "n d"],
+    X: Any,
     y: Float[np.ndarray, " n"],
     w: Float[np.ndarray, "*m n"] | None = None,
     *,
@@ -49,7 +50,7 @@ def lasso_path(
     """The lasso (or elastic net) for each alpha, in double precision.
 
     Args:
-        X: inputs.
+        X: (n, d) inputs, an array or a sparse matrix in rows.
         y: targets.
         w: weights, (n,) or (m, n) for m fits at once; None for ones.
         alphas: penalties; or their number, geometrically from the smallest that makes
@@ -59,6 +60,11 @@ def lasso_path(
         eps: the smallest alpha as a part of the largest.
         tolerance: the largest duality gap, as a part of the objective at b = 0.
         max_sweeps: the limit on the number of sweeps for one alpha.
+
+    Examples:
+        >>> table = lk.data.diabetes()
+        >>> lk.solvers.lasso_path(table.X, table.y, alphas=5).coefs.shape
+        (5, 10)
     """
     X, y, W = _check(X, y, w, l1_ratio)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -83,7 +89,7 @@ def lasso_path(
 
 
 class _Problem(NamedTuple):
-    X: np.ndarray
+    X: Any
     y: np.ndarray
     W: np.ndarray
     alphas: np.ndarray
@@ -99,7 +105,7 @@ class _Problem(NamedTuple):
         """
         from likely.solvers.penalised.lasso_kernel import path  # slow to import
 
-        X = self.X if columns.all() else self.X[:, columns]
+        X = self.X if columns.all() else self.X[:, np.flatnonzero(columns)]
         moments = second_moments(X, self.y, self.W, centre=self.centre)
         if not all(np.isfinite(m.G).all() and np.isfinite(m.yy) for m in moments):
             raise InputError(
@@ -122,16 +128,17 @@ class _Problem(NamedTuple):
         """XᵀWr/Σw of all columns for each weight vector and alpha, and the thresholds."""
         coefs, intercepts = found[0].reshape(-1, self.X.shape[1]), found[1].reshape(-1)
         used = coefs.any(axis=0)
-        R = self.y - coefs[:, used] @ self.X[:, used].T - intercepts[:, None]
+        fitted = np.asarray(self.X[:, np.flatnonzero(used)] @ coefs[:, used].T).T
+        R = self.y - fitted - intercepts[:, None]
         W = np.repeat(self.W, len(self.alphas), axis=0)
         t = self.l1_ratio * np.tile(self.alphas, len(self.W))[:, None]
         return correlations(self.X, R, W, centre=self.centre), t
 
 
-def _check(X, y, w, l1_ratio: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _check(X, y, w, l1_ratio: float) -> tuple[Any, np.ndarray, np.ndarray]:
     """Arrays without the rows that have weight 0 everywhere; weights as (m, n)."""
-    X, y = np.asarray(X), np.asarray(y, dtype=np.float64)
-    if X.ndim != 2 or y.shape != (len(X),):
+    X, y = X if issparse(X) else np.asarray(X), np.asarray(y, dtype=np.float64)
+    if X.ndim != 2 or y.shape != (X.shape[0],):
         raise InputError(
             f"X has shape {X.shape} and y {y.shape}; give X as (n, d) and y as (n,)."
         )
@@ -143,7 +150,10 @@ def _check(X, y, w, l1_ratio: float) -> tuple[np.ndarray, np.ndarray, np.ndarray
     W = np.ones((1, len(y))) if w is None else np.atleast_2d(w)
     W = np.stack([check_weights(row, len(y)) for row in W])
     present = np.asarray(W.any(axis=0))
-    check_finite("X", X, present)
+    if issparse(X):
+        check_finite("X", np.asarray(X.data))
+    else:
+        check_finite("X", X, present)
     check_finite("y", y, present)
     if not present.all():
         X, y, W = X[present], y[present], W[:, present]

@@ -6,6 +6,8 @@ the worst violations are added, and it is solved again. So a few penalties, or v
 columns, need a small part of $X^\top X$.
 """
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -21,7 +23,7 @@ ROUNDING = 1e-9
 
 
 def correlations(
-    X: Float[np.ndarray, "n d"],
+    X: Any,
     R: Float[np.ndarray, "r n"],
     W: Float[np.ndarray, "r n"],
     *,

@@ -164,7 +164,13 @@ def _conditions(loss: Callable, constraint: Callable, x, tolerance) -> Kkt:
 def multipliers(
     f: Callable[[PyTree], Any], constraint: Callable[[PyTree], Array], x: PyTree
 ) -> np.ndarray:
-    """γ at a solution: the derivative of the minimum of f by the level of the constraint."""
+    """γ at a solution: the derivative of the minimum of f by the level of the constraint.
+
+    Examples:
+        >>> found = lk.solvers.multipliers(lambda x: x @ x, lambda x: x.sum() - 2.0, np.ones(2))
+        >>> np.abs(np.asarray(found)).round(2)
+        array([2.])
+    """
     with float64():
         x = to_float64(x)
         point, rebuild = flatten(x)

@@ -165,6 +165,13 @@ def golden_section(
     Each step keeps $\frac{\sqrt5 - 1}{2} \approx 0.618$ of the bracket and costs one
     evaluation. Near a minimum f is flat to rounding within the root of the machine
     precision, so no search by values alone finds more than half of the digits.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> low, high = jnp.array(0.0), jnp.array(3.0)
+        >>> t, value = lk.solvers.golden_section(lambda t: (t - 1.0) ** 2, low, high)
+        >>> round(float(t), 2)
+        1.0
     """
 
     def inner(low, high):

@@ -75,6 +75,11 @@ def classify(
         f: from parameters to a number, in terms of `jax.numpy`.
         x: the point: an array or any tree of arrays.
         tolerance: the largest gradient entry of a stationary point.
+
+    Examples:
+        >>> found = lk.solvers.classify(lambda x: x[0] ** 2 - x[1] ** 2, np.zeros(2))
+        >>> str(found).partition(":")[0]
+        'a saddle'
     """
     with float64():
         x = to_float64(x)

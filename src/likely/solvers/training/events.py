@@ -13,7 +13,7 @@ A callback is a function of an event. If it returns True, the run ends there.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -65,6 +65,19 @@ class Event:
 
 
 Callback = Callable[[Event], bool | str | None]
+
+
+class StepLimit(NamedTuple):
+    """A callback that ends a training after the epoch in which it has taken some steps.
+
+    A fit that is one program knows it in advance and takes no step more.
+    """
+
+    steps: int
+
+    def __call__(self, event: Event) -> bool:
+        """Whether to end."""
+        return event.step >= self.steps
 
 
 def as_callbacks(callbacks: Callback | Iterable[Callback]) -> tuple[Callback, ...]:

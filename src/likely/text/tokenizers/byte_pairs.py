@@ -59,6 +59,11 @@ class BytePairTokenizer(Tokenizer):
         special_tokens_: the id of each special token.
         vocabulary_: what each id stands for as files write it: bytes as printable characters.
         merges_: (m, 3) the ids a, b and ab of each merge.
+
+    Examples:
+        >>> tokenizer = lk.BytePairTokenizer(260).fit(["low lower lowest"])
+        >>> tokenizer.decode(tokenizer.encode("lower"))
+        'lower'
     """
 
     n_tokens: Any

@@ -21,6 +21,11 @@ class CharacterTokenizer(Tokenizer):
     Attributes:
         special_tokens_: the id of each special token.
         characters_: the known characters.
+
+    Examples:
+        >>> tokenizer = lk.CharacterTokenizer().fit(["banana"])
+        >>> tokenizer.decode(tokenizer.encode("nab"))
+        'nab'
     """
 
     characters_: list[str]

@@ -29,6 +29,11 @@ class WordTokenizer(Tokenizer):
     Attributes:
         special_tokens_: the id of each special token.
         words_: the known words.
+
+    Examples:
+        >>> tokenizer = lk.WordTokenizer().fit(["a red house", "a blue house"])
+        >>> tokenizer.decode(tokenizer.encode("a red house"))
+        'a red house'
     """
 
     lowercase: Any

@@ -167,6 +167,11 @@ class CountVectorizer(AbstractBagOfWords):
 
     Attributes:
         vocabulary_: the column of each word.
+
+    Examples:
+        >>> words = lk.CountVectorizer().fit(["a red house", "a blue house"])
+        >>> words.get_feature_names_out().tolist()
+        ['blue', 'house', 'red']
     """
 
     @no_type_check  # scikit-learn: settings are checked in fit

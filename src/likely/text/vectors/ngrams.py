@@ -21,6 +21,10 @@ def ngrams(
         n: the number of words in a run.
         min_count: runs that occur less often are left out.
         lowercase: whether upper and lower case of texts are the same.
+
+    Examples:
+        >>> lk.text.ngrams(["a b a b"])
+        {('a', 'b'): 2, ('b', 'a'): 1}
     """
     n = at_least("n", n, 1, whole=True)
     rows = rows_of(texts, splitter_of(None, lowercase), name="texts")

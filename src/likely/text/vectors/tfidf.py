@@ -36,6 +36,10 @@ class TfidfVectorizer(AbstractBagOfWords):
     Attributes:
         vocabulary_: the column of each word.
         idf_: (words,) how much each word counts.
+
+    Examples:
+        >>> lk.TfidfVectorizer().fit_transform(["red house", "blue house"]).shape
+        (2, 3)
     """
 
     norm: Any

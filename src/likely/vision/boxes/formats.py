@@ -17,6 +17,10 @@ def convert(boxes: Any, source: str, target: str) -> Any:
             the upper left corner, width and height, "cxcywh" for the centre, width and
             height.
         target: the format to return, one of the same three.
+
+    Examples:
+        >>> lk.boxes.convert([[0.0, 0, 10, 20]], "xyxy", "xywh")
+        array([[ 0.,  0., 10., 20.]])
     """
     check_choice("source", source, FORMATS)
     check_choice("target", target, FORMATS)
@@ -34,7 +38,12 @@ def convert(boxes: Any, source: str, target: str) -> Any:
 
 
 def area(boxes: Any) -> Any:
-    """The areas (...,) of boxes (..., 4) given by their corners; 0 for a line or a point."""
+    """The areas (...,) of boxes (..., 4) given by their corners; 0 for a line or a point.
+
+    Examples:
+        >>> lk.boxes.area([[0.0, 0, 10, 20]])
+        array([200.])
+    """
     array = as_corners(boxes)
     return (array[..., 2] - array[..., 0]) * (array[..., 3] - array[..., 1])
 
@@ -48,6 +57,10 @@ def clip(boxes: Any, shape: Any) -> Any:
     Args:
         boxes: (..., 4) corners.
         shape: (h, w) of the image, more numbers (channels) are not looked at.
+
+    Examples:
+        >>> lk.boxes.clip([[-5.0, 0, 10, 20]], (8, 8))
+        array([[0., 0., 8., 8.]])
     """
     if len(shape) < 2 or min(shape[:2]) < 0:
         raise InputError(f"shape is {tuple(shape)}; give (h, w) of the image.")

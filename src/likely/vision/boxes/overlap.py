@@ -22,6 +22,10 @@ def iou(a: Any, b: Any, *, pairwise: bool = True) -> Any:
         b: (..., m, 4) corners.
         pairwise: whether to return (..., n, m), each of `a` with each of `b`; if not, rows
             with the same number are compared, (..., n).
+
+    Examples:
+        >>> lk.boxes.iou([[0.0, 0, 10, 10]], [[5.0, 0, 15, 10]]).round(3)
+        array([[0.333]])
     """
     return _overlaps(a, b, pairwise)[0]
 

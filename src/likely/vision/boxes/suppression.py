@@ -35,6 +35,11 @@ def nms(
         labels: (n,) classes; boxes of different classes leave each other alone. None for
             one class.
         max_boxes: how many to return at most, the best ones.
+
+    Examples:
+        >>> boxes = np.array([[0.0, 0, 10, 10], [1, 1, 10, 10], [20, 20, 30, 30]])
+        >>> lk.boxes.nms(boxes, np.array([0.9, 0.8, 0.7]))
+        array([0, 2])
     """
     from likely.vision.boxes.suppression_kernel import suppress
 

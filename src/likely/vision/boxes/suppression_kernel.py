@@ -112,10 +112,11 @@ def suppress(boxes, order, starts, threshold, keep):
 
 def suppress_plainly(boxes, order, starts, threshold, keep) -> int:
     """What `suppress` computes, pair by pair and without a grid."""
+    overlap = _iou.py_func  # the compiled one is not for Python
     for c in range(len(starts) - 1):
         kept: list[int] = []
         for j in order[starts[c] : starts[c + 1]]:
-            if not any(_iou(boxes[j], boxes[k]) > threshold for k in kept):
+            if not any(overlap(boxes[j], boxes[k]) > threshold for k in kept):
                 kept.append(j)
         keep[kept] = True
     return len(starts) - 1

@@ -44,6 +44,10 @@ def hog(
         block_norm: "L1", "L1-sqrt", "L2" or "L2-Hys".
         feature_vector: whether to return one long vector; if not, an array (rows of
             blocks, columns of blocks, rows of cells, columns of cells, orientations).
+
+    Examples:
+        >>> lk.hog(np.random.default_rng(0).random((32, 32))).ndim
+        1
     """
     check_choice("block_norm", block_norm, NORMS)
     cells = hog_cells(image, orientations=orientations, pixels_per_cell=pixels_per_cell)

@@ -5,13 +5,9 @@ from typing import Any
 
 from likely.core.written_numbers import counted
 from likely.workbench.detection.cases import MIN_SCORE, Case
+from likely.workbench.report.document import document
 from likely.workbench.report.markup import escape, figure, grid, paragraph, table
-from likely.workbench.report.style import CSS
 
-POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-    "form-action 'none'"
-)
 MAX_NOTES = 50
 """Notes about files that are shown; the others are counted."""
 
@@ -31,7 +27,9 @@ def sentences(report: Mapping[str, Any]) -> list[str]:
             f"{100 * measured['calibration_error']:.1f} % on average."
         )
     if report["notes"]:
-        found.append(f"{counted(len(report['notes']), 'note')} about the files, below.")
+        found.append(
+            f"{counted(len(report['notes']), 'note')} about the files in the report."
+        )
     return found
 
 
@@ -73,14 +71,8 @@ def page(
             f"seed {report['seed']}",
         ]
     )
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{CSS}</style></head><body><main>"
-        f'<h1>{escape(title)}</h1><p class="soft">{escape(facts)}</p>'
-        f'<div class="verdict">{verdict}</div>{body}</main></body></html>\n'
-    )
+    inside = f'<div class="verdict">{verdict}</div>{body}'
+    return document(title, facts, inside, images=True)
 
 
 def _figures(cases: Sequence[tuple[Case, str]]) -> list[str]:

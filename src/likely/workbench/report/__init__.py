@@ -3,8 +3,9 @@
 from likely.core.written_numbers import counted
 from likely.workbench.report import quality, sections
 from likely.workbench.report.contents import Report
+from likely.workbench.report.document import document
 from likely.workbench.report.markup import escape
-from likely.workbench.report.style import CSS, FRAGMENT
+from likely.workbench.report.style import FRAGMENT
 from likely.workbench.report.verdict import verdict as verdict_of
 
 PARTS = (
@@ -18,9 +19,6 @@ PARTS = (
     ("learning", "Would more rows help?", sections.learning),
     ("data", "The data", sections.data),
     ("reproduce", "How to reproduce this", sections.reproduce),
-)
-POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 )
 
 
@@ -41,16 +39,9 @@ def page(report: Report) -> str:
             f"seed {report.spec.seed}",
         ]
     )
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{CSS}</style></head><body><main>"
-        f"<h1>{escape(title)}</h1>"
-        f'<p class="soft">{facts}</p>'
-        f'<div class="verdict">{_verdict(report)}</div>'
-        f'<nav aria-label="Sections">{links}</nav>{body}</main></body></html>\n'
-    )
+    verdict = f'<div class="verdict">{_verdict(report)}</div>'
+    nav = f'<nav aria-label="Sections">{links}</nav>'
+    return document(title, facts, f"{verdict}{nav}{body}")
 
 
 def fragment(report: Report) -> str:

@@ -29,6 +29,17 @@ def warn_collinear(
     )
 
 
+def warn_wide(n: int, d: int) -> None:
+    """Warn that the coefficients are more than the rows."""
+    warnings.warn(
+        f"there are {d} columns and {n} rows, so the data do not determine all "
+        "coefficients; this is the solution of least norm, which goes through every "
+        "row that it can. Use fewer columns, or Ridge.",
+        CollinearityWarning,
+        stacklevel=6,
+    )
+
+
 def dependence_sentence(
     X: Float[np.ndarray, "n d"], names: np.ndarray | None, intercept: bool
 ) -> str | None:

@@ -56,6 +56,14 @@ def compare(
         X: rows held out.
         y: their targets.
         sample_weight: how often each held-out row counts.
+
+    Examples:
+        >>> X = np.arange(10.0)[:, None]
+        >>> y = 2 * X[:, 0] + np.tile([1.0, -1.0], 5)
+        >>> small = lk.NullRegressor().fit(X, y)
+        >>> large = lk.LinearRegression().fit(X, y)
+        >>> lk.compare(small, large, X, y).p_value < 0.05
+        True
     """
     check_is_fitted(a)
     check_is_fitted(b)
@@ -119,6 +127,11 @@ def linearity_test(
         column: the number or the name of the column that may act along a curve.
         n_knots: of the spline, at quantiles.
         sample_weight: how often each row counts.
+
+    Examples:
+        >>> X = np.linspace(-2, 2, 60)[:, None]
+        >>> lk.linearity_test(X, X[:, 0] ** 2).p_value < 0.001
+        True
     """
     names = feature_names(X)
     X, y = np.asarray(X, float), np.asarray(y, float)
@@ -172,6 +185,13 @@ def partial_effect(
         column: its number, or its name; of a formula, a column that it makes.
         coverage: of the band, at each x.
         size: points along the range of the column.
+
+    Examples:
+        >>> X = np.linspace(0, 1, 20)[:, None]
+        >>> model = lk.LinearRegression().fit(X, 3 * X[:, 0] + np.tile([0.1, -0.1], 10))
+        >>> effect = lk.partial_effect(model, X, 0, size=3)
+        >>> print(effect.x, effect.effect.round(1))
+        [0.  0.5 1. ] [-1.5  0.   1.5]
     """
     check_is_fitted(model)
     rows = model._inputs(X)

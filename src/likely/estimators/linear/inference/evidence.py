@@ -24,7 +24,7 @@ from likely.core.compiling import lean_jit
 from likely.core.linalg import regression
 from likely.core.precision import float64, to_numpy
 from likely.core.rows import pad
-from likely.estimators.linear.host_newton import weighted_gram
+from likely.estimators.linear.fitting.host_newton import weighted_gram
 from likely.estimators.linear.standardised import (
     Standardisation,
     is_rounding,
@@ -111,6 +111,15 @@ class Evidence(eqx.Module):
                 "columns or more rows."
             )
 
+    def refuse_wide(self) -> None:
+        """Refuse errors of more coefficients than rows: no rows determine them all."""
+        if self.p > len(self.w):
+            raise InputError(
+                f"there are {self.p} coefficients and {len(self.w)} rows, which do not "
+                "determine them all, so there are no standard errors; use fewer columns "
+                'or more rows, or ask for summary(errors="none").'
+            )
+
     @property
     def free(self) -> int:
         """Entries of η that have coefficients of their own: one less for a softmax."""
@@ -131,7 +140,7 @@ class Evidence(eqx.Module):
         found = _unscaled_on_host(at)
         if found is not None:
             return at.restored(found)
-        with float64():
+        with float64(work=0.0):
             return at.restored(np.asarray(_unscaled(at.padded())))
 
     def robust(self, kind: str, slopes: np.ndarray) -> tuple[np.ndarray, float | None]:
@@ -139,7 +148,7 @@ class Evidence(eqx.Module):
         at = self.coordinates()
         C = _sandwich_on_host(at, kind)
         if C is None:
-            with float64():
+            with float64(work=0.0):
                 C = np.asarray(_sandwich(at.padded(), kind))
         wald = at.wald(C, slopes) if self.free == 1 else None
         return at.restored(C), wald
@@ -330,7 +339,7 @@ def normal_covariance(evidence: Evidence) -> Float[np.ndarray, "p p"]:
             side = -(C @ mean)[None]
             corner = 1 - side @ mean[:, None]
             return np.block([[corner, side], [side.T, C]]) / evidence.total
-    with float64():
+    with float64(work=0.0):
         order = (
             np.r_[1:p, 0] if evidence.first else np.arange(p)
         )  # a constant goes last
@@ -364,7 +373,7 @@ def joint_covariance(
         found = _joint_on_host(at, float(u[0]))
         if found is not None:
             return at.restored(found, tail=1)
-    with float64():
+    with float64(work=0.0):
         rows = at.padded()
         eta = np.column_stack([rows.eta[:, 0], np.tile(u, (len(rows.y), 1))])
         C, u_ = to_numpy(_joint(family, rows.A, eta, rows.y, rows.w))

@@ -25,8 +25,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
+from scipy.sparse import issparse
 
 from likely.core.linalg import weighted_gram
+from likely.estimators.linear.inference.effective import (
+    active_columns,
+    effective_slopes,
+    is_large,
+)
 from likely.families import (
     AbstractFamily,
     AsymmetricLaplace,
@@ -54,13 +60,15 @@ SAFE_EIGENVALUE = 1e-7
 """The least eigenvalue of a Gram matrix that does not ask for a decomposition of rows."""
 MAX_DECOMPOSED = 50_000_000
 """The most numbers in rows that are decomposed."""
+BLOCK_NUMBERS = 4_000_000
+"""Numbers of a sparse matrix, with its zeros, that are looked at together."""
 MAX_STORED = 2_000_000
 """The most numbers that are kept to give each row a variance of its own."""
 
 
 def namespace(a: Any) -> Any:
-    """NumPy for its arrays, JAX's for those inside of programs."""
-    return np if isinstance(a, np.ndarray) else jnp
+    """NumPy for its arrays and sparse matrices, JAX's for those inside of programs."""
+    return np if isinstance(a, np.ndarray) or issparse(a) else jnp
 
 
 class Spread(eqx.Module):
@@ -88,11 +96,15 @@ class Spread(eqx.Module):
     shared: Any
     error: Any
 
-    def leverage(self, X: Float[Any, "n d"]) -> Float[Any, " n"]:
+    def leverage(self, X: Any) -> Float[Any, " n"]:
         """The variance v(x) of η of each row, in units of the dispersion."""
         xp = namespace(X)
         if not self.directions.shape[1]:
-            return xp.zeros(len(X), X.dtype) + self.floor
+            return xp.zeros(X.shape[0], X.dtype) + self.floor
+        if issparse(X):
+            size = max(1, BLOCK_NUMBERS // X.shape[1])
+            parts = [X[i : i + size].toarray() for i in range(0, X.shape[0], size)]
+            return np.concatenate([self.leverage(part) for part in parts])
         Z = (X - self.centre[None]) / self.scale[None]
         q = (Z @ self.directions) ** 2
         length = xp.sum(Z**2, axis=1)
@@ -104,7 +116,7 @@ class Spread(eqx.Module):
 
 def spread(  # noqa: PLR0917
     family: AbstractFamily,
-    X: Float[Any, "n d"],
+    X: Any,
     y: Float[Any, "n ..."],
     w: Float[Any, " n"],
     eta: Float[Any, "n k"],
@@ -133,9 +145,18 @@ def spread(  # noqa: PLR0917
     penalty = float(penalty) if xp is np else penalty
     outputs = family.n_outputs if family.multivariate else 1
     total, D = xp.sum(w), w * row_information(family, eta)
-    G, centre = _moments(X, D, intercept, known)
-    where, share = None, None
-    if active is None:
+    G, centre, where, share = None, np.zeros(X.shape[1]), None, None
+    large = xp is np and is_large(X)
+    if not large and xp is np and active is None and X.shape[1] > len(X):
+        centre = _centre(X, D, intercept)  # the rows themselves are decomposed
+    elif not large:
+        G, centre = _moments(X, D, intercept, known)
+    if large and active is None:
+        slopes = effective_slopes(X, D, penalty, intercept=intercept)
+        edf = [np.asarray(intercept + slopes)] * outputs
+    elif large and active is not None:
+        edf = [_selected_rows(X, D, column, penalty, intercept) for column in active.T]
+    elif active is None:
         where = _directions(X, centre, D, G, penalty)
         values = where.values + penalty
         share = xp.where(values > 0, 1 / xp.where(values > 0, values, 1.0), 0.0)
@@ -179,15 +200,20 @@ def row_information(family: AbstractFamily, eta: Float[Any, "n k"]) -> Any:
     return xp.ones_like(eta[:, 0])
 
 
+def _centre(X, D, intercept: bool) -> Any:
+    """The means, or zero without an intercept."""
+    xp = namespace(X)
+    return D @ X / D.sum() if intercept else xp.zeros(X.shape[1], X.dtype)
+
+
 def _moments(X, D, intercept: bool, known) -> tuple[Any, Any]:
     """ZᵀDZ and the means."""
-    xp = namespace(X)
     if known is not None:
         return known[0] * D.sum(), known[1]
-    if xp is np:
+    if namespace(X) is np:
         (m,) = second_moments(X, np.zeros(len(X)), D[None], centre=intercept)
         return m.G * D.sum(), m.mean_x
-    centre = D @ X / D.sum() if intercept else xp.zeros(X.shape[1], X.dtype)
+    centre = _centre(X, D, intercept)
     return weighted_gram(X - centre[None], D), centre
 
 
@@ -213,10 +239,11 @@ def _directions(X, centre, D, G, penalty) -> _Directions:
     xp = namespace(X)
     n, d = X.shape
     free = penalty == 0
-    scale = xp.sqrt(xp.diagonal(G))
+    squares = D @ (X - centre[None]) ** 2 if G is None else xp.diagonal(G)
+    scale = xp.sqrt(squares)
     scale = xp.where(free & (scale > 0), scale, 1.0)
     rest = xp.where(free, xp.inf, 1 / xp.where(free, 1.0, penalty))
-    eps, wide = np.finfo(np.float64).eps, xp is np and d > n
+    eps, wide = np.finfo(np.float64).eps, G is None
     least = 10 * d * eps
     values, V = xp.zeros(1), xp.zeros((d, 1))
     if not wide:
@@ -245,6 +272,15 @@ def _selected(G, active, penalty) -> Any:
     inverse = xp.linalg.inv(unit + xp.diag(shrunk) + 1e-12 * eye)
     held = xp.sum(xp.where(active, xp.diagonal(inverse) * shrunk, 0.0))
     return xp.sum(active) - held
+
+
+def _selected_rows(X, D, active, penalty, intercept: bool) -> Any:
+    """tr H of the active columns, of many that are not."""
+    part = active_columns(X, active)
+    if part.shape[1] > len(part):
+        return np.asarray(float(len(part)))
+    G = _moments(part, D, intercept, None)[0]
+    return intercept + _selected(G, np.ones(part.shape[1], bool), penalty)
 
 
 def _extra_variance(y, mean, w, df) -> Any:

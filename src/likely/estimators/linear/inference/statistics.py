@@ -11,6 +11,7 @@ import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import PyTree
+from scipy.sparse import issparse
 
 from likely.base.learning import learn
 from likely.core.checks import InputError
@@ -28,6 +29,8 @@ from likely.inference.sandwich import KINDS
 from likely.typing import Batch
 
 ERRORS = ("model", *KINDS, "bootstrap")
+MAX_WRITTEN_OUT, MAX_COVARIANCE = 50_000_000, 3000
+"""Numbers of a sparse matrix, with its zeros, and columns, of which errors are computed."""
 MAX_INFLATION = 1e12
 """Variance inflation from which columns are suspected to be dependent."""
 
@@ -58,7 +61,8 @@ def statistics_of(model: Any) -> Estimate:
     record = record_of(model, "these statistics")
     found = record.estimate
     if found is None:
-        evidence = evidence_of(model, record.batch)
+        evidence = evidence_of(model, _with_zeros(record.batch))
+        evidence.refuse_wide()
         try:
             found = model._estimate(evidence)
         except np.linalg.LinAlgError:
@@ -93,7 +97,7 @@ def spread_of(model: Any) -> list[Spread] | None:
     if record.spread is None:
         batch, phi = present_rows(record.batch), model.phi_
         second = getattr(phi, "second", None)
-        with float64():
+        with float64(work=0.0):
             record.spread = spread(
                 model.family_,
                 columns_of(batch.x),
@@ -191,6 +195,23 @@ def evidence_of(model: Any, batch: Batch) -> Evidence:
     return Evidence(model._unit(), X, model._first, eta, y, w, known=known)
 
 
+def _with_zeros(batch: Batch) -> Batch:
+    """The rows with a sparse matrix written out, if it is not too large for statistics."""
+    X = columns_of(batch.x)
+    if not issparse(X):
+        return batch
+    n, d = X.shape
+    if d + 1 > n or n * d > MAX_WRITTEN_OUT or d > MAX_COVARIANCE:
+        raise InputError(
+            f"the sparse matrix has {n} rows and {d} columns, of which there are no "
+            f"standard errors: they need fewer columns than rows, at most "
+            f"{MAX_COVARIANCE} of them and {MAX_WRITTEN_OUT:,} numbers with its zeros. "
+            'Ask for summary(errors="none"), or fit fewer columns.'
+        )
+    x = X.toarray()
+    return batch._replace(x=(x, *batch.x[1:]) if isinstance(batch.x, tuple) else x)
+
+
 def present_rows(batch: Batch) -> Batch:
     """The rows of positive weight."""
     here = batch.w > 0
@@ -200,11 +221,10 @@ def present_rows(batch: Batch) -> Batch:
 def likelihoods(model: Any) -> tuple[float, float]:
     """The log-likelihoods of the fit and of the model without columns."""
     record = record_of(model, "likelihoods")
+    rows = _with_zeros(record.batch)
     if model._first:
-        empty = jax.tree.map(
-            lambda a: np.zeros_like(a) if a.ndim == 2 else a, record.batch.x
-        )
-        batch = record.batch._replace(x=empty)
+        empty = jax.tree.map(lambda a: np.zeros_like(a) if a.ndim == 2 else a, rows.x)
+        batch = rows._replace(x=empty)
         null = learn(model.learner_, key_of(0), record.hyper, batch)
     else:
         null = Coefficients.without_weights(model.phi_)
@@ -252,7 +272,7 @@ def _robust_estimate(model: Any, kind: str, found: Estimate) -> Estimate:
 
     Parameters that it is not about have no error.
     """
-    evidence = evidence_of(model, record_of(model, "robust errors").batch)
+    evidence = evidence_of(model, _with_zeros(record_of(model, "robust errors").batch))
     evidence.refuse_saturated()
     slopes = found.coefficients[evidence.first : evidence.p]
     C, wald = evidence.robust(kind, slopes)
@@ -271,10 +291,10 @@ def _with_covariance(found: Estimate, C: np.ndarray, wald: float | None) -> Esti
 def refits(model: Any, n_resamples: int, random_state: int) -> Iterator[PyTree]:
     """φ of fits to rows drawn again, one after the other."""
     record = record_of(model, "bootstrap errors")
-    batch = pad(record.batch)
+    batch = pad(_with_zeros(record.batch))
     rng = np.random.default_rng(random_state)
     weights = resampled_weights(batch.w, int(n_resamples), rng)
-    with float64():
+    with float64(work=0.0):
         found = bootstrap(record.learner, key_of(0), record.hyper, batch, weights)
         phi = to_numpy(found)
     for i in range(int(n_resamples)):

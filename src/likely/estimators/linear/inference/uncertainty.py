@@ -105,7 +105,7 @@ def predictive(
     family: AbstractFamily,
     eta: Float[np.ndarray, "n k"],
     found: list[Spread],
-    X: Float[np.ndarray, "n d"],
+    X: Any,
     *,
     exact: bool,
 ) -> Any:

@@ -24,6 +24,10 @@ class ChineseRestaurant:
 
     Args:
         alpha: α, above 0; more of it makes more tables.
+
+    Examples:
+        >>> lk.ChineseRestaurant(1.0).sample(5, random_state=0).shape
+        (5,)
     """
 
     alpha: float = 1.0

@@ -21,6 +21,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from likely.core.threads import threads_for
+
 WIDTHS = (1.0, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 MIN_WARM_START_ROWS, WARM_START_STRIDE = 40_000, 10
 """Rows from which on every tenth row is fitted first, for a start."""
@@ -74,7 +76,8 @@ def plane(
     n, d = X.shape
     Q = None
     if d > n:  # w is in the span of the rows
-        Q, R = np.linalg.qr(X.T)
+        with threads_for(n):
+            Q, R = np.linalg.qr(X.T)
         X = np.ascontiguousarray(R.T)
     A = np.c_[X, np.ones(n)] if intercept else X
     search = _Search(A, y, C, intercept, max_steps, tol)

@@ -1,10 +1,12 @@
-r"""Newton's method for lines under a log link, in NumPy: nothing is compiled.
+r"""Newton's method for lines under a log or logit link, in NumPy: nothing is compiled.
 
 The mean of $l(η_i, y_i) + \tfrac{α}{2} \lVert w \rVert^2$ with $η = Xw + b + o$ and a loss l that
-is convex in η (Poisson, gamma, negative binomial with known r) is minimised by full steps,
-halved where they fail. A dispersion that the line depends on takes a step of its own after
-each: the two are almost orthogonal. Where anything is unusual (dependent columns, means
-that overflow, too many steps) there is no answer, and the compiled solver takes over.
+is convex in η (two classes, Poisson, gamma, negative binomial with known r) is minimised by
+full steps, halved where they fail. A dispersion that the line depends on takes a step of its
+own after each: the two are almost orthogonal. Of many rows some are fitted first, and their
+Hessian is the metric in which the others are (`sampled_newton`). Where anything is unusual
+(dependent columns, means that overflow, too many steps) there is no answer, and the compiled
+solver takes over.
 """
 
 from collections.abc import Callable
@@ -14,8 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import gammaln, psi, zeta
+from scipy.special import expit, gammaln, psi, zeta
 
+from likely.core.threads import threads_for
 from likely.families.negative_binomial_slopes import MAX_LOG
 from likely.models import Linear, Offset
 from likely.typing import GRADIENT, Batch, Solution, Status, Trace
@@ -41,6 +44,16 @@ def _poisson_slopes(eta, _u, y) -> tuple[np.ndarray, np.ndarray]:
     return mean - y, mean
 
 
+def _class_loss(eta, _u, y) -> np.ndarray:
+    """log(1 + e^η) − yη, with all digits where it is small."""
+    return np.log1p(np.exp(-np.abs(eta))) + (np.maximum(eta, 0.0) - y * eta)
+
+
+def _class_slopes(eta, _u, y) -> tuple[np.ndarray, np.ndarray]:
+    p = expit(eta)
+    return p - y, p * (1 - p)
+
+
 def _gamma_slopes(eta, _u, y) -> tuple[np.ndarray, np.ndarray]:
     ratio = y * np.exp(-eta)
     return 1 - ratio, ratio
@@ -50,6 +63,7 @@ POISSON = Losses(
     lambda eta, _u, y: np.exp(eta) - y * eta + gammaln(y + 1), _poisson_slopes
 )
 GAMMA = Losses(lambda eta, _u, y: y * np.exp(-eta) + eta, _gamma_slopes)
+CLASSES = Losses(_class_loss, _class_slopes)
 
 
 class Rows(NamedTuple):
@@ -95,7 +109,7 @@ class Line(NamedTuple):
     steps: int
 
 
-class _Point(NamedTuple):
+class Point(NamedTuple):
     """Coefficients, η, u and the mean loss with its penalty."""
 
     b: np.ndarray
@@ -104,48 +118,106 @@ class _Point(NamedTuple):
     f: float
 
 
-class _Problem(NamedTuple):
-    """The mean loss as a function of the coefficients."""
+class LineProblem(NamedTuple):
+    """The mean loss as a function of the coefficients, an intercept last."""
 
-    A: np.ndarray
+    X: np.ndarray
     P: np.ndarray
     """The strength of the penalty on each coefficient."""
-    rows: Rows
+    y: np.ndarray
     share: np.ndarray
+    offset: Any
     losses: Losses
+    intercept: bool
 
-    def at(self, b: np.ndarray, u: float, eta: np.ndarray | None = None) -> _Point:
+    @classmethod
+    def of(
+        cls, rows: Rows, losses: Losses, alpha: float, intercept: bool
+    ) -> "LineProblem":
+        """The problem of rows, without columns that hold nothing."""
+        X = rows.X if rows.kept.all() else rows.X[:, rows.kept]
+        P = np.full(X.shape[1] + intercept, alpha)
+        P[len(P) - intercept :] = 0.0
+        share = rows.w / rows.w.sum()
+        return cls(X, P, rows.y, share, rows.offset, losses, intercept)
+
+    def start(self, eta: float) -> np.ndarray:
+        """The coefficients of the null model, whose η is given."""
+        b = np.zeros(len(self.P))
+        b[len(b) - self.intercept :] = eta - np.mean(self.offset)
+        return b
+
+    def thinned(self, stride: int) -> "LineProblem":
+        """The problem of every so many rows."""
+        offset = self.offset[::stride] if np.ndim(self.offset) else self.offset
+        X, y, share = (a[::stride] for a in (self.X, self.y, self.share))
+        return self._replace(X=X, y=y, share=share / share.sum(), offset=offset)
+
+    def line(self, b: np.ndarray) -> np.ndarray:
+        """Xw + b without the offset."""
+        return self.X @ b[:-1] + b[-1] if self.intercept else self.X @ b
+
+    def at(self, b: np.ndarray, u: float, eta: np.ndarray | None = None) -> Point:
         """The point of these coefficients; its loss is infinite where means overflow."""
-        eta = self.A @ b + self.rows.offset if eta is None else eta
+        if eta is None:
+            eta = np.asarray(self.line(b) + self.offset)
         if not np.abs(eta).max() < MAX_LOG:
-            return _Point(b, eta, u, np.inf)
-        loss = self.share @ self.losses.value(eta, u, self.rows.y)
-        return _Point(b, eta, u, float(loss + 0.5 * self.P @ b**2))
+            return Point(b, eta, u, np.inf)
+        loss = self.share @ self.losses.value(eta, u, self.y)
+        return Point(b, eta, u, float(loss + 0.5 * self.P @ b**2))
 
-    def direction(self, at: _Point) -> tuple[np.ndarray, np.ndarray] | None:
+    def gradient(self, at: Point, first: np.ndarray) -> np.ndarray:
+        """The gradient, from the slopes of the losses."""
+        r = self.share * first
+        g = r @ self.X
+        return (np.append(g, r.sum()) if self.intercept else g) + self.P * at.b
+
+    def factor(self, second: np.ndarray) -> "Factor | None":
+        """The Hessian, factorised."""
+        H = weighted_gram(self.X, self.share * second, self.intercept)
+        return Factor.of(H + np.diag(self.P))
+
+    def direction(self, at: Point) -> tuple[np.ndarray, np.ndarray] | None:
         """The gradient and the Newton step."""
-        first, second = self.losses.slopes(at.eta, at.u, self.rows.y)
-        g = (self.share * first) @ self.A + self.P * at.b
-        step = _newton_step(self.A, self.share * second, self.P, g)
-        return None if step is None else (g, step)
+        first, second = self.losses.slopes(at.eta, at.u, self.y)
+        g, factor = self.gradient(at, first), self.factor(second)
+        return None if factor is None else (g, -factor.solve(g))
 
-    def moved(self, at: _Point, step: np.ndarray, decrease: float) -> _Point | None:
+    def moved(self, at: Point, step: np.ndarray, decrease: float) -> Point | None:
         """The next point, along the step or a part of it."""
-        size = 1.0
+        along, size = self.line(step), 1.0
         for _ in range(MAX_HALVINGS):
-            new = self.at(at.b + size * step, at.u)
+            new = self.at(at.b + size * step, at.u, at.eta + size * along)
             if new.f <= at.f - 1e-4 * size * decrease + 1e-14 * abs(at.f):
                 return new
             size /= 2
         return None
 
 
-def _problem(rows: Rows, losses: Losses, alpha: float, intercept: bool) -> _Problem:
-    X = rows.X if rows.kept.all() else rows.X[:, rows.kept]
-    A = np.column_stack([X, np.ones(len(X))]) if intercept else X
-    P = np.full(A.shape[1], alpha)
-    P[len(P) - intercept :] = 0.0
-    return _Problem(A, P, rows, rows.w / rows.w.sum(), losses)
+class Factor(NamedTuple):
+    """A positive definite matrix by the factor of its unit diagonal form."""
+
+    cholesky: tuple
+    size: np.ndarray
+
+    @classmethod
+    def of(cls, H: Float[np.ndarray, "p p"]) -> "Factor | None":
+        """The factor, or None where H is too close to a singular matrix."""
+        with np.errstate(invalid="ignore"):
+            size = np.sqrt(np.diagonal(H))
+        if not (np.isfinite(size).all() and (size > 0).all()):
+            return None
+        try:
+            cholesky = cho_factor(H / np.outer(size, size))
+        except np.linalg.LinAlgError:
+            return None
+        return (
+            cls(cholesky, size) if np.diagonal(cholesky[0]).min() >= MIN_PIVOT else None
+        )
+
+    def solve(self, g: np.ndarray) -> np.ndarray:
+        """H⁻¹g."""
+        return cho_solve(self.cholesky, g / self.size) / self.size
 
 
 def fitted_line(
@@ -157,7 +229,7 @@ def fitted_line(
     rules: Any,
     turn: Callable[[np.ndarray, float], float] | None = None,
 ) -> Line | None:
-    """The line of least mean loss, or None where the compiled solver is needed.
+    """The line of least mean loss under a log link, or None: the compiled solver is needed.
 
     Args:
         rows: present rows.
@@ -169,9 +241,20 @@ def fitted_line(
     """
     if not 0 < rows.mean < np.inf:
         return None
-    problem = _problem(rows, losses, alpha, intercept)
-    b = np.zeros(len(problem.P))
-    b[len(b) - intercept :] = np.log(rows.mean) - np.mean(rows.offset)
+    problem = LineProblem.of(rows, losses, alpha, intercept)
+    b = problem.start(float(np.log(rows.mean)))
+    with threads_for(len(b)):
+        return newton_line(problem, b, rules, turn)
+
+
+def newton_line(
+    problem: LineProblem,
+    b: np.ndarray,
+    rules: Any,
+    turn: Callable | None = None,
+    enough: Callable | None = None,
+) -> Line | None:
+    """Newton's method from b."""
     at, before = problem.at(b, 0.0), np.inf
     for steps in range(1, int(rules.max_steps) + 1):
         found = problem.direction(at) if np.isfinite(at.f) else None
@@ -179,6 +262,8 @@ def fitted_line(
             return None
         g, step = found
         decrement = float(np.sqrt(max(-g @ step, 0.0)))
+        if enough is not None and enough(at.eta):
+            return Line(at.b, at.eta, at.u, at.f, float(np.abs(g).max()), steps)
         if decrement < float(rules.tolerance) or ROUNDING > decrement >= before:
             u = at.u if turn is None else turn(at.eta, at.u)
             if abs(u - at.u) <= 1e-10 * (1 + abs(u)):
@@ -190,29 +275,18 @@ def fitted_line(
     return None
 
 
-def _newton_step(A, weights, P, g) -> np.ndarray | None:
-    """−H⁻¹g, or None where H is too close to a singular matrix."""
-    H = weighted_gram(A, weights) + np.diag(P)
-    size = np.sqrt(np.diagonal(H))
-    if not (np.isfinite(size).all() and (size > 0).all()):
-        return None
-    try:
-        factor = cho_factor(H / np.outer(size, size))
-    except np.linalg.LinAlgError:
-        return None
-    if np.diagonal(factor[0]).min() < MIN_PIVOT:
-        return None
-    return -cho_solve(factor, g / size) / size
-
-
 def weighted_gram(
-    A: Float[np.ndarray, "n p"], w: Float[np.ndarray, " n"]
+    X: Float[np.ndarray, "n d"], w: Float[np.ndarray, " n"], intercept: bool = False
 ) -> Float[np.ndarray, "p p"]:
-    """AᵀWA for weights of at least 0, a block of rows after the other."""
-    total, root = np.zeros((A.shape[1],) * 2), np.sqrt(w)[:, None]
-    for start in range(0, len(A), BLOCK_ROWS):
+    """AᵀWA for weights of at least 0, A = X or [X, 1], a block of rows after the other."""
+    n, d = X.shape
+    p, root = d + intercept, np.sqrt(w)[:, None]
+    total, buffer = np.zeros((p, p)), np.empty((min(BLOCK_ROWS, n), p))
+    for start in range(0, n, BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
-        Z = A[rows] * root[rows]
+        Z = buffer[: len(w[rows])]
+        np.multiply(X[rows], root[rows], out=Z[:, :d])
+        Z[:, d:] = root[rows]
         total += Z.T @ Z
     return total
 

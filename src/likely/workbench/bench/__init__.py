@@ -1,0 +1,1 @@
+"""Measurements of this machine: our time against that of the peers that are installed."""
