@@ -17,7 +17,7 @@ from likely.base.learning import held_out_etas
 from likely.base.predictor import Predictor
 from likely.core.checks import InputError
 from likely.evaluate.cross_validation import Splits
-from likely.families import Predictive, StudentT
+from likely.families import Normal, Predictive, StudentT
 from likely.selection.members import held_out_nll, is_point_regressor
 from likely.selection.programs import Fits
 from likely.selection.refits import TableRows, fit_rows, inner_scale
@@ -130,7 +130,8 @@ class Scoring(NamedTuple):
             predicted = Predictive(family, flat, model.classes_).probs
             quick = CLASS_SCORES.get(self.name)
         else:
-            predicted = Predictive(family, flat).mean
+            normal = type(family) is Normal
+            predicted = flat[:, 0] if normal else Predictive(family, flat).mean
             quick = NUMBER_SCORES.get(self.name)
         predicted = predicted.reshape(*etas.shape[:-1], *predicted.shape[1:])
         diverged = np.isnan(fits.nll)

@@ -15,6 +15,7 @@ from likely.base.settings import store
 from likely.core.linalg import lstsq
 from likely.core.numerics import HALF_LOG_2PI, log_rising
 from likely.core.rows import weighted_mean
+from likely.core.threads import one_thread
 from likely.estimators.linear.coefficients import coefficients_of
 from likely.estimators.linear.fitting.matrix_free import is_sparse, normal_line
 from likely.estimators.linear.fitting.row_space import (
@@ -174,7 +175,9 @@ class NormalLinearLearner(AbstractLinearLearner):
         X, y, w = batch.x, batch.y, batch.w
         if not here.all():
             X, y, w = X[here], y[here], w[here]
-        r = y - X @ model.weight[:, 0] - (model.bias[0] if self.intercept else 0.0)
+        with one_thread():  # a pass over the rows is too short for several
+            r = y - X @ model.weight[:, 0]
+        r -= model.bias[0] if self.intercept else 0.0
         variance = max(float(w @ r**2 / w.sum()), np.finfo(float).tiny)
         return NormalLinear(model, np.asarray(0.5 * np.log(variance)), np.array(False))
 

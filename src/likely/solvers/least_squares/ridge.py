@@ -65,16 +65,16 @@ def ridge_lines(
     b, variance = np.zeros(B.shape[:2]), np.empty(B.shape[:2])
     number = np.finfo(float)
     moments = second_moments(X, y, W, centre=intercept)
-    for j, (m, w) in enumerate(zip(moments, W, strict=True)):
-        with threads_for(len(m.c)):
+    with threads_for(X.shape[1]):
+        for j, (m, w) in enumerate(zip(moments, W, strict=True)):
             values, V = np.linalg.eigh(m.G)
-        damped = np.maximum(values, 0.0) + alphas[:, None] / w.sum()
-        kept = damped > len(values) * number.eps * abs(values[-1])
-        inverse = np.where(kept, 1 / np.where(kept, damped, 1.0), 0.0)
-        B[:, j] = ((m.c @ V) * inverse) @ V.T
-        b[:, j] = m.mean_y - B[:, j] @ m.mean_x
-        rss = m.yy - 2 * B[:, j] @ m.c + ((B[:, j] @ m.G) * B[:, j]).sum(1)
-        variance[:, j] = np.maximum(np.maximum(rss, number.eps * m.yy), number.tiny)
+            damped = np.maximum(values, 0.0) + alphas[:, None] / w.sum()
+            kept = damped > len(values) * number.eps * abs(values[-1])
+            inverse = np.where(kept, 1 / np.where(kept, damped, 1.0), 0.0)
+            lines = ((m.c @ V) * inverse) @ V.T
+            rss = m.yy - 2 * lines @ m.c + ((lines @ m.G) * lines).sum(1)
+            B[:, j], b[:, j] = lines, m.mean_y - lines @ m.mean_x
+            variance[:, j] = np.maximum(np.maximum(rss, number.eps * m.yy), number.tiny)
     return B, b, variance
 
 
