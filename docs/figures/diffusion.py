@@ -13,7 +13,7 @@ from sklearn.datasets import make_moons
 
 import likely as lk
 from likely import data
-from likely.plots.style import COLOURS, INK, SOFT, figure
+from likely.plots.style import COLOURS, INK, figure
 
 FOLDER = Path(__file__).parents[1] / "images"
 
@@ -51,14 +51,6 @@ def paths() -> None:
         last = k + 1 == len(axes)
         ax.set_title("new rows" if last else f"frame {k + 1}", fontsize=10, color=INK)
     save(drawn, "diffusion-paths")
-    new = model.sample(1000, random_state=0)
-    drawn, axes = figure(8.0, 3.0, columns=2)
-    axes[0].scatter(*X[:1000].T, s=3, color=SOFT, linewidths=0, rasterized=True)
-    axes[1].scatter(*new.T, s=3, color=COLOURS[0], linewidths=0, rasterized=True)
-    for ax, title in zip(axes, ("1,000 rows", "1,000 new rows"), strict=True):
-        ax.set(xticks=[], yticks=[], xlim=(-1.6, 2.6), ylim=(-1.1, 1.6))
-        ax.set_title(title, fontsize=10, color=INK)
-    save(drawn, "diffusion-moons")
 
 
 def write(rows: np.ndarray, columns: int, name: str) -> None:

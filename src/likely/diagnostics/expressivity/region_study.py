@@ -86,13 +86,13 @@ class RegionStudy(Result):
         from likely.plots import linear_regions as picture
 
         boxes = {"folding": (0.0, 1.0), "tilted": (-0.5, 1.5), "random": (-2.0, 2.0)}
-        look = linear_pieces if self.bounds.n_in == 1 else linear_regions
         panels = {}
         for name, (low, high) in boxes.items():
-            box = (low, high) * self.bounds.n_in
             model = self.networks[name]
-            found = look(model, *box) if self.bounds.n_in == 1 else look(model, box)  # type: ignore
-            panels[name] = found
+            if self.bounds.n_in == 1:
+                panels[name] = linear_pieces(model, low, high)
+            else:
+                panels[name] = linear_regions(model, (low, high) * self.bounds.n_in)
         return picture(panels)
 
 

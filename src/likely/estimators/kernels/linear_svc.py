@@ -37,7 +37,8 @@ class LinearSVC(ClassifierMixin, MarginClassifier):
         class_weight: None, "balanced" or a dict; multiplies C.
         max_iter: the largest number of Newton steps; with "hinge" for each of the
             smoother losses that lead to it.
-        tol: the largest gradient at the end, relative to that at zero.
+        tol: the largest gradient at the end, relative to that at zero; of sparse rows no
+            less than 1e-5.
 
     Attributes:
         classes_: the labels, sorted.
